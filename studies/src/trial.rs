@@ -36,6 +36,12 @@ impl Trial {
         Self { name: name.into(), scenario: scenario.into(), sets: Vec::new(), seed }
     }
 
+    /// Sets a further key, as `--set` does.
+    pub(crate) fn set(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.sets.push((key.to_owned(), value.into()));
+        self
+    }
+
     /// Reads its scenario.
     ///
     /// # Errors

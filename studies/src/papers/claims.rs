@@ -391,6 +391,12 @@ impl<'a> Row<'a> {
         )
     }
 
+    /// Tells a value that nothing is compared with.
+    pub(crate) fn told(self, measured: impl Into<Option<f64>>) -> ValidationRow {
+        let measured = measured.into();
+        self.trend(measured.is_some()).measured(measured)
+    }
+
     /// Judges a statement: 1 where it holds, 0 where it does not; `None` where nothing was measured.
     pub(crate) fn holds(self, holds: impl Into<Option<bool>>) -> ValidationRow {
         self.measured(holds.into().map(|holds| if holds { 1.0 } else { 0.0 }))

@@ -146,9 +146,11 @@ impl Experiment {
         Self { watch: Watch::Trace(flow), ..Self::plain(trial) }
     }
 
-    /// A run of which the aggregates of the access point are wanted.
-    pub(crate) fn aggregates(trial: Trial, from: Instant) -> Self {
-        Self { watch: Watch::Aggregates(from, None), ..Self::plain(trial) }
+    /// A run of which the aggregates of the access point after the warm-up are wanted, and the packets of `flow`.
+    pub(crate) fn aggregates(trial: Trial, flow: Option<u32>) -> Self {
+        // A scenario that is wrong fails when it is run.
+        let warm_up = trial.read().map_or(Span::ZERO, |scenario| scenario.warm_up);
+        Self { watch: Watch::Aggregates(Instant::ZERO + warm_up, flow), ..Self::plain(trial) }
     }
 
     /// The same run, looked at at equal distances.

@@ -2,8 +2,8 @@
 //!
 //! A grid file names a scenario beside it, values that hold in all runs (`[set]`), what `--quick` changes (`[quick]`), and axes
 //! (`[[axes.NAME]]`, or a key with its values). Each axis is a list of variants: a name, and the keys that it sets, as `--set`
-//! takes them. A cell is one variant of each axis; an axis that a cell does not name is at its first variant. Axes are applied in
-//! the order of their names.
+//! takes them. A cell is one variant of each axis; an axis that a cell does not name is at its first variant, or, if it is
+//! optional, sets nothing. Axes are applied in the order of their names.
 
 use std::collections::BTreeMap;
 
@@ -61,12 +61,15 @@ struct Values {
     /// Name of a variant, in which `{}` stands for its value.
     #[serde(default = "value_alone")]
     name: String,
-    /// The values that `--quick` keeps; all of them if there is none.
+    /// Values under `--quick`; all of them if there is none.
     #[serde(default)]
     quick: Vec<toml::Value>,
+    /// Whether a cell that names none of them leaves the keys as they are.
+    #[serde(default)]
+    optional: bool,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Variant {
     name: String,
@@ -75,14 +78,37 @@ struct Variant {
     /// Lines that follow the scenario file's. `surroundings` leave alone what stands there, and not what `set` changes.
     #[serde(default)]
     append: String,
-    /// Runs of its cells, where they are not as many as the grid's.
+    /// Runs of its cells, where they are not as many as the grid's, and those under `--quick`.
     seeds: Option<u64>,
+    quick_seeds: Option<u64>,
     /// Further values under `--quick`.
     #[serde(default)]
     quick: Table,
     /// Whether `--quick` leaves it out.
     #[serde(default)]
     full_only: bool,
+    /// Whether only `--quick` has it.
+    #[serde(default)]
+    quick_only: bool,
+}
+
+impl Values {
+    fn variants(&self) -> Vec<Variant> {
+        let variant = |value: &toml::Value| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            Variant {
+                name: self.name.replace("{}", &text),
+                set: self.keys.iter().map(|key| (key.clone(), value.clone())).collect(),
+                ..Variant::default()
+            }
+        };
+        // The variant of cells that name none.
+        let none = self.optional.then(Variant::default);
+        let full_only = !self.quick.is_empty();
+        let full = self.values.iter().map(|value| Variant { full_only, ..variant(value) });
+        let quick = self.quick.iter().map(|value| Variant { quick_only: true, ..variant(value) });
+        none.into_iter().chain(full).chain(quick).collect()
+    }
 }
 
 const fn one() -> u64 {
@@ -91,20 +117,6 @@ const fn one() -> u64 {
 
 fn value_alone() -> String {
     "{}".to_owned()
-}
-
-impl Values {
-    fn variant(&self, value: &toml::Value) -> Variant {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Variant {
-            name: self.name.replace("{}", &text),
-            set: self.keys.iter().map(|key| (key.clone(), value.clone())).collect(),
-            append: String::new(),
-            seeds: None,
-            quick: Table::new(),
-            full_only: !self.quick.is_empty() && !self.quick.contains(value),
-        }
-    }
 }
 
 impl Grid {
@@ -121,7 +133,7 @@ impl Grid {
         grid.text = (*text).to_owned();
         for axis in grid.axes.values_mut() {
             if let Axis::Values(values) = axis {
-                *axis = Axis::Variants(values.values.iter().map(|value| values.variant(value)).collect());
+                *axis = Axis::Variants(values.variants());
             }
         }
         grid
@@ -134,13 +146,16 @@ impl Grid {
     /// Returns the names of the variants of an axis, in the order of the file.
     pub(crate) fn names(&self, axis: &str, effort: Effort) -> Vec<&str> {
         let variants = self.axes.get(axis).map_or(&[][..], Self::variants);
-        variants.iter().filter(|one| !(effort.quick && one.full_only)).map(|one| one.name.as_str()).collect()
+        let left_out = |one: &&Variant| if effort.quick { one.full_only } else { one.quick_only };
+        let named = variants.iter().filter(|one| !left_out(one) && !one.name.is_empty());
+        named.map(|one| one.name.as_str()).collect()
     }
 
     /// Returns the seeds of a cell.
     fn seeds(&self, cell: &[&str], effort: Effort) -> std::ops::RangeInclusive<u64> {
-        let own = self.chosen(cell).into_iter().find_map(|variant| variant.seeds);
-        1..=self.quick.seeds.filter(|_| effort.quick).or(own).unwrap_or(self.seeds)
+        let of = |seeds: fn(&Variant) -> Option<u64>| self.chosen(cell).into_iter().find_map(seeds);
+        let quick = effort.quick.then(|| of(|variant| variant.quick_seeds).or(self.quick.seeds)).flatten();
+        1..=quick.or_else(|| of(|variant| variant.seeds)).unwrap_or(self.seeds)
     }
 
     /// Returns the runs of a cell, one for each seed.
@@ -229,6 +244,18 @@ keys = ["flow.bulk.count"]
 values = [0, 1, 2]
 quick = [0, 2]
 name = "{}F"
+[axes.target]
+keys = ["scheme.sender.target"]
+name = "N = {}"
+values = [10, 32]
+quick = [10, 56]
+optional = true
+[[axes.load]]
+name = "light"
+[[axes.load]]
+name = "heavy"
+seeds = 7
+quick_seeds = 2
 "#;
 
     fn grid() -> Grid {
@@ -262,6 +289,27 @@ name = "{}F"
         assert_eq!(grid.names("flows", Effort { quick: true, ..Effort::default() }), ["0F", "2F"]);
         let trial = grid.trial(&["1F"], 1, Effort::default());
         assert!(trial.sets.contains(&("flow.bulk.count".to_owned(), "1".to_owned())));
+    }
+
+    #[test]
+    fn values_may_be_optional_and_differ_under_quick() {
+        let (full, quick) = (Effort::default(), Effort { quick: true, ..Effort::default() });
+        assert_eq!(grid().names("target", full), ["N = 10", "N = 32"]);
+        assert_eq!(grid().names("target", quick), ["N = 10", "N = 56"]);
+        let target =
+            |trial: &Trial| trial.sets.iter().find(|(key, _)| key == "scheme.sender.target").cloned();
+        assert_eq!(target(&grid().trial(&[], 1, full)), None);
+        assert_eq!(
+            target(&grid().trial(&["N = 56"], 1, quick)).map(|(_, value)| value).as_deref(),
+            Some("56")
+        );
+    }
+
+    #[test]
+    fn a_variant_may_have_its_own_seeds() {
+        let (full, quick) = (Effort::default(), Effort { quick: true, ..Effort::default() });
+        assert_eq!((grid().seeds(&["light"], full), grid().seeds(&["light"], quick)), (1..=3, 1..=1));
+        assert_eq!((grid().seeds(&["heavy"], full), grid().seeds(&["heavy"], quick)), (1..=7, 1..=2));
     }
 
     #[test]

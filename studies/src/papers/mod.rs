@@ -112,7 +112,7 @@ impl Paper {
             Self::LastPq => &last_pq::CLAIMS.title,
             Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
             Self::Law => &law::CLAIMS.title,
-            Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
+            Self::Allocation => &allocation::CLAIMS.title,
         }
     }
 
@@ -134,7 +134,7 @@ impl Paper {
             Self::LastPq => last_pq::CLAIMS.reason(claim),
             Self::Plum => plum::reason(claim),
             Self::Law => law::CLAIMS.reason(claim),
-            Self::Allocation => allocation::reason(claim),
+            Self::Allocation => allocation::CLAIMS.reason(claim),
         }
     }
 

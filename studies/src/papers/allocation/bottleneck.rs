@@ -1,18 +1,20 @@
 //! Beyond the paper (assumption 3 of Sec. 7): whether the WLAN or the wire is the bottleneck, from the level.
 
-use airbound_report::{Chapter, Grid, Tolerance};
-use airbound_senders::allocation::{Bottleneck, Downlink, Optimum, Utility};
+use airbound_senders::allocation::{Bottleneck, Optimum, Utility};
 use airbound_units::Span;
+use airbound_wifi::Rate;
 
-use super::measure::{delay, judged, told};
-use super::setting::{Air, OURS, PAYLOAD, Setting, fixed, vht};
-use crate::Effort;
+use super::air::{BITS, PAYLOAD, downlink, vht};
+use super::draws::{Draws, stations};
+use super::measure::{cell, delay};
+use super::{CLAIMS, OURS, RUNS};
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study, shown};
+use crate::{Effort, Trial};
 
 pub(super) struct Bottlenecks;
 
-/// A random network: PHY rates, and a wire of so much of what the WLAN carries at the target.
+/// A random network: MCS and streams of the stations, and a wire of so much of what the WLAN carries at the target.
 struct Network {
     stations: Vec<(u8, u8)>,
     wire_share: f64,
@@ -20,42 +22,43 @@ struct Network {
 
 impl Network {
     fn draw(number: u64) -> Self {
-        let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut unit = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
-        unit();
-        let count = 1 + (unit() * 5.0) as usize;
-        let stations = (0..count).map(|_| (2 + (unit() * 8.0) as u8, 1 + (unit() * 2.0) as u8)).collect();
-        Self { stations, wire_share: 0.25 * libm::pow(8.0, unit()) }
+        let mut draws = Draws::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, 1);
+        let count = 1 + (draws.unit() * 5.0) as usize;
+        let mut station = |_| (2 + (draws.unit() * 8.0) as u8, 1 + (draws.unit() * 2.0) as u8);
+        let stations = (0..count).map(&mut station).collect();
+        Self { stations, wire_share: 0.25 * libm::pow(8.0, draws.unit()) }
     }
 
     /// Returns the goodput of the WLAN at the target, in Mb/s of payload.
     fn wlan(&self) -> f64 {
-        let airtimes = self.stations.iter().map(|(mcs, streams)| Air::packet(vht(*mcs, *streams))).collect();
-        Downlink::new(Air::frame_overhead(vht(9, 2)), airtimes)
+        let rates: Vec<Rate> = self.stations.iter().map(|(mcs, streams)| vht(*mcs, *streams)).collect();
+        downlink(vht(9, 2), &rates)
             .and_then(|downlink| Optimum::of(&downlink, 32.0, Utility::Proportional))
-            .map_or(0.0, |best| best.rates.iter().sum::<f64>() * (PAYLOAD * 8) as f64 / 1e6)
+            .map_or(0.0, |best| best.rates.iter().sum::<f64>() * BITS / 1e6)
     }
 
     fn truth(&self) -> Bottleneck {
         if self.wire_share < 1.0 { Bottleneck::Wire } else { Bottleneck::Wlan }
     }
 
-    fn experiment(&self, number: u64) -> Experiment {
+    fn experiment(&self, trial: Trial) -> Experiment {
         // The wire carries IP packets.
         let wire = self.wlan() * self.wire_share * 1498.0 / PAYLOAD as f64;
-        let stations =
-            self.stations.iter().map(|(mcs, streams)| fixed(&format!("VHT80 MCS{mcs} {streams}SS LGI")));
-        let setting = Setting {
-            warm_up: 15,
-            seconds: 15,
-            wire: format!("rate = \"{} kbit/s\"\nqueue = 1000\ndelay = \"2 ms\"", (wire * 1e3) as u64),
-            ..Setting::of(stations.collect()).under(OURS)
-        };
-        Experiment::plain(setting.trial("bottleneck", number)).looking(Span::from_millis(500))
+        let keys = |(mcs, streams): &(u8, u8)| format!("rate = \"{}\"", vht(*mcs, *streams));
+        let trial = trial
+            .set("station", stations(self.stations.iter().map(keys)))
+            .set("wire.rate", format!("\"{} kbit/s\"", (wire * 1e3) as u64));
+        Experiment::plain(trial).looking(Span::from_millis(500))
     }
+}
+
+/// All networks with their runs.
+fn networks(effort: Effort) -> impl Iterator<Item = (Network, Experiment)> {
+    RUNS.trials(&["bottleneck", OURS], effort).into_iter().map(|trial| {
+        let network = Network::draw(trial.seed);
+        let experiment = network.experiment(trial);
+        (network, experiment)
+    })
 }
 
 /// The judgement of most stations at most looks after the start.
@@ -72,67 +75,32 @@ fn judged_as(run: &Measured) -> Bottleneck {
     if wire > wlan { Bottleneck::Wire } else { Bottleneck::Wlan }
 }
 
-fn numbers(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    if effort.quick { 1..=10 } else { 1..=100 }
-}
-
 impl Study for Bottlenecks {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        numbers(effort).map(|number| Network::draw(number).experiment(number)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let mut wrong = Grid::new("Networks judged wrong", &["stations", "wire over WLAN", "delay ms"], 3);
-        let (mut right, mut all) = (0, 0);
-        let (mut clearly_right, mut clear) = (0, 0);
-        for number in numbers(effort) {
-            let network = Network::draw(number);
-            let Some(run) = results.get(&network.experiment(number)) else { continue };
+        let mut wrong = CLAIMS.table("bottleneck", &[]);
+        // Networks judged right, and all: those whose bottlenecks differ clearly, and every one.
+        let (mut clear, mut every) = ((0, 0), (0, 0));
+        for (network, run) in networks(effort) {
+            let Some(run) = results.get(&run) else { continue };
             let hit = judged_as(run) == network.truth();
-            all += 1;
-            right += u32::from(hit);
+            let count = |(right, all): &mut (u32, u32)| (*right, *all) = (*right + u32::from(hit), *all + 1);
+            count(&mut every);
             if !(0.9..1.1).contains(&network.wire_share) {
-                clear += 1;
-                clearly_right += u32::from(hit);
+                count(&mut clear);
             }
             if !hit {
-                let stations: Vec<String> =
-                    network.stations.iter().map(|(mcs, streams)| format!("MCS{mcs}x{streams}")).collect();
-                wrong.rows.push(vec![
-                    stations.join(" ").into(),
-                    shown(network.wire_share).into(),
-                    delay(run).map_or(String::new(), shown).into(),
-                ]);
+                let stations = network.stations.iter().map(|(mcs, streams)| format!("MCS{mcs}x{streams}"));
+                let stations = stations.collect::<Vec<_>>().join(" ");
+                wrong
+                    .rows
+                    .push([stations, shown(network.wire_share), cell(delay(run))].map(Into::into).to_vec());
             }
         }
-        let share = |right: u32, all: u32| (all > 0).then(|| f64::from(right) / f64::from(all));
+        let share = |(right, all): (u32, u32)| (all > 0).then(|| f64::from(right) / f64::from(all));
         let rows = vec![
-            judged(
-                "bottleneck",
-                format!("judged right of {clear} networks whose bottlenecks differ by a tenth"),
-                "",
-                0.95,
-                share(clearly_right, clear),
-                Tolerance::AtLeast,
-                "1 to 5 stations at random PHY rates, a wire of 0.25 to 2 times what the WLAN carries at the target",
-            ),
-            told(
-                "bottleneck",
-                format!("judged right of all {all} networks"),
-                "",
-                share(right, all),
-                "near 1 both limit",
-            ),
+            CLAIMS.row("clear-bottlenecks").with("count", clear.1).measured(share(clear)),
+            CLAIMS.row("all-bottlenecks").with("count", every.1).told(share(every)),
         ];
-        let text = "Packets that wait on the wire come in small frames however fast they are sent; those that wait in the access point come in large ones.";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "The bottleneck told apart".to_owned(),
-                text: text.to_owned(),
-                tables: vec![wrong],
-                charts: Vec::new(),
-            },
-        }
+        Part { rows, chapter: CLAIMS.chapter("bottleneck", vec![wrong], Vec::new()) }
     }
 }

@@ -1,158 +1,55 @@
 //! Sec. 3.2, Fig. 5: rate, delay and loss over the target.
 
-use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_report::Line;
 
-use super::measure::{delay, goodput, holds, judged, line, loss};
-use super::setting::{FAST, PAPER, Sender, Setting};
+use super::measure::{at, delay, goodput, line, loss, number, ratio};
+use super::{CLAIMS, RUNS};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study};
 
 pub(super) struct Knee;
 
-/// The access point's queue: the delay at the limit is that of a full one.
-const QUEUE: u32 = 1000;
-
-impl Knee {
-    fn targets(effort: Effort) -> &'static [u32] {
-        if effort.quick {
-            &[10, 20, 30, 40, 56, 64]
-        } else {
-            &[5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 58, 60, 62, 63, 64]
-        }
-    }
-
-    /// K = 1, Δ = 1000 ms, as the figure; each point of the figure is 250 s.
-    fn experiment(effort: Effort, target: u32) -> Experiment {
-        let sender = Sender { target, interval_ms: 1000, ..PAPER };
-        let setting = Setting {
-            warm_up: 45,
-            seconds: effort.seconds(250, 15),
-            queue: QUEUE,
-            ..Setting::alike(1, FAST).under(sender)
-        };
-        Experiment::plain(setting.trial("knee", 1))
-    }
+/// Targets, and the run of each.
+fn runs(effort: Effort) -> impl Iterator<Item = (f64, Experiment)> {
+    let run = move |target| Experiment::plain(RUNS.trial(&["knee", target], 1, effort));
+    RUNS.names("target", effort).into_iter().map(move |target| (number(target), run(target)))
 }
 
 impl Study for Knee {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        Self::targets(effort).iter().map(|target| Self::experiment(effort, *target)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let runs: Vec<(f64, &Measured)> = Self::targets(effort)
-            .iter()
-            .filter_map(|target| Some((f64::from(*target), results.get(&Self::experiment(effort, *target))?)))
-            .collect();
+        let runs: Vec<(f64, &Measured)> =
+            runs(effort).filter_map(|(target, run)| Some((target, results.get(&run)?))).collect();
         let over = |value: &dyn Fn(&Measured) -> Option<f64>| -> Vec<(f64, f64)> {
             runs.iter().filter_map(|(target, run)| Some((*target, value(run)?))).collect()
         };
         let (rates, delays, losses) =
             (over(&|run| Some(goodput(run))), over(&delay), over(&|run| Some(loss(run))));
-        let at = |points: &[(f64, f64)], target: f64| {
-            points.iter().find(|(at, _)| *at == target).map(|(_, value)| *value)
-        };
         let most = |points: &[(f64, f64)], up_to: f64| {
             points.iter().filter(|(target, _)| *target <= up_to).map(|(_, value)| *value).reduce(f64::max)
         };
-        let least = losses.iter().any(|(target, loss)| *target >= 60.0 && *loss > 0.0);
-        let fastest = most(&rates, 64.0);
-        let share = |target: f64| at(&rates, target).zip(fastest).map(|(rate, most)| rate / most);
+        let overflows = losses.iter().any(|(target, loss)| *target >= 60.0 && *loss > 0.0);
         let linear: Vec<(f64, f64)> =
             rates.iter().copied().filter(|(target, _)| (10.0..=40.0).contains(target)).collect();
         let bend = line(&linear).map(|(slope, base)| {
             linear.iter().map(|(x, y)| (y / (base + slope * x) - 1.0).abs()).fold(0.0, f64::max)
         });
-        let rows = vec![
-            judged(
-                "delay-knee",
-                "largest loss up to a target of 40",
-                "",
-                0.0,
-                most(&losses, 40.0),
-                Tolerance::Absolute(0.0),
-                "Fig. 5: no queue overflow below about 40",
-            ),
-            judged(
-                "delay-knee",
-                "largest mean delay up to a target of 40",
-                "ms",
-                5.0,
-                most(&delays, 40.0),
-                Tolerance::AtMost,
-                "\"consistently low\"",
-            ),
-            judged(
-                "delay-knee",
-                "delay at 64 over that at 40",
-                "",
-                3.0,
-                at(&delays, 64.0).zip(at(&delays, 40.0)).map(|(high, low)| high / low),
-                Tolerance::AtLeast,
-                "Fig. 5: delay rises rapidly near N_max",
-            ),
-            holds(
-                "delay-knee",
-                "packets are lost at a target near 64",
-                (!losses.is_empty()).then_some(least),
-                "Fig. 5: loss rises rapidly near N_max",
-            ),
-            judged(
-                "delay-knee",
-                "rate at 30 over the maximum",
-                "",
-                0.8,
-                share(30.0),
-                Tolerance::Absolute(0.1),
-                "\"around 80 % of the maximum\" at 30 or 40",
-            ),
-            judged(
-                "delay-knee",
-                "rate at 40 over the maximum",
-                "",
-                0.8,
-                share(40.0),
-                Tolerance::Absolute(0.1),
-                "the same",
-            ),
-            judged(
-                "delay-knee",
-                "furthest from a straight line from 10 to 40",
-                "",
-                0.1,
-                bend,
-                Tolerance::AtMost,
-                "\"roughly linearly with N_eps\"",
-            ),
-        ];
-        let chart = |y: &str, points: Vec<(f64, f64)>, caption: &str| Chart {
-            kind: ChartKind::Lines(Lines {
-                x: "target N_eps (packets)".to_owned(),
-                y: y.to_owned(),
-                lines: vec![Line::whole("one station", points)],
-                ..Lines::default()
-            }),
-            caption: caption.to_owned(),
+        let share = |target: u8| {
+            let share = ratio(at(&rates, f64::from(target)), most(&rates, 64.0));
+            CLAIMS.row("knee-rate").with("target", target).measured(share)
         };
-        let charts = vec![
-            chart("goodput (Mb/s)", rates.clone(), "Fig. 5: rate over the target."),
-            chart("delay (ms)", delays.clone(), "Fig. 5: mean delay over the target."),
-            chart(
-                "loss (%)",
-                losses.iter().map(|(x, y)| (*x, 100.0 * y)).collect(),
-                "Fig. 5: packets lost over the target.",
-            ),
+        let rows = vec![
+            CLAIMS.row("knee-loss").measured(most(&losses, 40.0)),
+            CLAIMS.row("knee-delay").measured(most(&delays, 40.0)),
+            CLAIMS.row("knee-rise").measured(ratio(at(&delays, 64.0), at(&delays, 40.0))),
+            CLAIMS.row("knee-overflow").holds((!losses.is_empty()).then_some(overflows)),
+            share(30),
+            share(40),
+            CLAIMS.row("knee-linear").measured(bend),
         ];
-        let text = "One station at 780 Mb/s, K = 1, Δ = 1 s, frames of at most 64, a queue of 1000 packets; each point is 250 s (quick: 15 s).";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "The knee".to_owned(),
-                text: text.to_owned(),
-                tables: Vec::new(),
-                charts,
-            },
-        }
+        let percent = losses.iter().map(|(x, y)| (*x, 100.0 * y)).collect();
+        let charts = [("knee-rate", rates), ("knee-delay", delays), ("knee-loss", percent)]
+            .map(|(key, points)| CLAIMS.lines(key, &[], vec![Line::whole("one station", points)]));
+        Part { rows, chapter: CLAIMS.chapter("knee", Vec::new(), charts.to_vec()) }
     }
 }

@@ -1,221 +1,146 @@
 //! Sec. 4.1, Fig. 8: frame rate and level over the send rate, beside the model of Fig. 7.
 
-use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_report::Line;
 use airbound_senders::allocation::Downlink;
 
-use super::measure::{holds, judged, levels, mean, told};
-use super::setting::{Air, FAST, Load, PAYLOAD, Setting, fixed, vht};
-use crate::Effort;
+use super::air::{BITS, downlink_of};
+use super::measure::{mean, mean_level};
+use super::{CLAIMS, RUNS};
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study};
+use crate::{Effort, Trial};
 
 pub(super) struct Loads;
 
 const MOST: f64 = 64.0;
+const STATIONS: [&str; 2] = ["1 station", "2 stations"];
 
-impl Loads {
-    /// Near the PHY rates of footnote 6: 526.5 Mb/s, and with a second station at 780 Mb/s.
-    fn setting(stations: usize, kbps: u64) -> Setting {
-        let rates = [fixed("VHT80 MCS6 2SS LGI"), fixed("VHT80 MCS9 2SS LGI")];
-        let all = Setting::of(rates.into_iter().take(stations).collect());
-        Setting { load: Load::Constant(kbps), warm_up: 1, seconds: 4, ..all }
-    }
-
-    fn downlink(stations: usize) -> Option<Downlink> {
-        let rates = [vht(6, 2), vht(9, 2)];
-        let airtimes = rates.iter().take(stations).map(|rate| Air::packet(*rate)).collect();
-        Downlink::new(Air::frame_overhead(rates[0]), airtimes)
-    }
-
-    /// Rates to each station in kb/s, up to 1.1 times what the model carries with the largest frames.
-    fn sweep(stations: usize, effort: Effort) -> Vec<u64> {
-        let Some(downlink) = Self::downlink(stations) else { return Vec::new() };
-        let w: f64 = downlink.packet_airtime().iter().sum();
-        let capacity = 1.0 / (downlink.round_overhead() / MOST + w) * (PAYLOAD * 8) as f64 / 1e3;
-        let steps = if effort.quick { 12 } else { 40 };
-        (1..=steps).map(|step| (capacity * 1.1 * f64::from(step) / f64::from(steps)) as u64).collect()
-    }
-
-    fn experiment(stations: usize, kbps: u64, effort: Effort) -> Experiment {
-        let setting = Self::setting(stations, kbps);
-        let setting = Setting { seconds: effort.seconds(4, 1), ..setting };
-        Experiment::aggregates(setting.trial("load", 1), setting.measured_from())
-    }
+fn trial(stations: &str, effort: Effort) -> Trial {
+    RUNS.trial(&[&format!("load, {stations}")], 1, effort)
 }
 
-/// A station that loses MPDUs at 780 Mb/s, with 450 Mb/s to it (assumption 2 of Sec. 7).
-fn lossy(snr: &str, effort: Effort) -> Experiment {
-    let keys = format!("rate = \"{FAST}\"\nchannel = {{ kind = \"fixed\", snr = \"{snr} dB\" }}");
-    let load = Load::Constant(LOSSY_KBPS);
-    let setting = Setting { load, warm_up: 1, seconds: effort.seconds(10, 3), ..Setting::of(vec![keys]) };
-    Experiment::aggregates(setting.trial("lossy", 1), setting.measured_from())
+/// The rate to each station that the model carries with the largest frames, in bit/s.
+fn capacity(downlink: &Downlink) -> f64 {
+    1.0 / (downlink.round_overhead() / MOST + downlink.packet_airtime().iter().sum::<f64>()) * BITS
 }
 
-const LOSSY_KBPS: u64 = 450_000;
-/// From hardly any loss to some 15 %.
-const SNRS: [&str; 3] = ["31", "30", "29.5"];
+/// Rates to each station in kb/s, up to 1.1 times what the model carries, and the run of each.
+fn sweep(stations: &str, effort: Effort) -> Vec<(u64, Experiment)> {
+    let trial = trial(stations, effort);
+    let Some(downlink) = downlink_of(&trial) else { return Vec::new() };
+    let most = capacity(&downlink) / 1e3;
+    let steps = if effort.quick { 12 } else { 40 };
+    let rates = (1..=steps).map(|step| (most * 1.1 * f64::from(step) / f64::from(steps)) as u64);
+    let run = |kbps| trial.clone().set("flow.down.rate", format!("\"{kbps} kbit/s\""));
+    rates.map(|kbps| (kbps, Experiment::aggregates(run(kbps), None))).collect()
+}
 
-/// The share of MPDUs that are sent again, the mean level over the model's without, and with retransmissions.
-fn beside_models(run: &Measured) -> Option<(f64, f64, f64)> {
+/// A station that loses MPDUs, with 450 Mb/s to it.
+fn losing(snr: &str, effort: Effort) -> Experiment {
+    Experiment::aggregates(RUNS.trial(&["losses", snr], 1, effort), None)
+}
+
+/// The share of MPDUs that are sent again, and the mean level over the model's without and with retransmissions.
+fn beside_models(run: &Measured, downlink: Downlink) -> Option<(f64, f64, f64)> {
     let repeated = run.outcome.summary.stations.first()?.retry_rate?;
-    let downlink = Downlink::new(Air::frame_overhead(vht(9, 2)), vec![Air::packet(vht(9, 2))])?;
-    let rate = [LOSSY_KBPS as f64 * 1e3 / (PAYLOAD * 8) as f64];
+    let rate = [450e6 / BITS];
     let without = downlink.levels(&rate)?.first().copied()?;
     // Levels count MPDUs, repeated ones included.
     let with = downlink.with_retransmissions(&[repeated])?.levels(&rate)?.first()? / (1.0 - repeated);
-    let level = mean(&levels(&run.aggregates.sent))?;
+    let level = mean_level(run, |_| true)?;
     Some((repeated, level / without, level / with))
 }
 
-/// Frames per second to station 1 and its mean level.
-fn seen(run: &Measured) -> Option<(f64, f64)> {
-    let own: Vec<_> =
-        run.aggregates.sent.iter().copied().filter(|aggregate| aggregate.station == 1).collect();
-    Some((own.len() as f64 / run.outcome.summary.duration_s, mean(&levels(&own))?))
+/// One point of Fig. 8.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    mbps: f64,
+    /// Frames per second to station 1.
+    frames: f64,
+    /// Its mean level.
+    level: f64,
+}
+
+impl Point {
+    fn of(kbps: u64, run: &Measured) -> Option<Self> {
+        let frames = run.aggregates.sent.iter().filter(|one| one.station == 1).count();
+        let frames = frames as f64 / run.outcome.summary.duration_s;
+        Some(Self { mbps: kbps as f64 / 1e3, frames, level: mean_level(run, |one| one.station == 1)? })
+    }
+
+    /// Packets per second.
+    fn packets(self) -> f64 {
+        self.mbps * 1e6 / BITS
+    }
 }
 
 impl Study for Loads {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        [1, 2]
-            .into_iter()
-            .flat_map(|n| {
-                Self::sweep(n, effort).into_iter().map(move |kbps| Self::experiment(n, kbps, effort))
-            })
-            .chain(SNRS.iter().map(|snr| lossy(snr, effort)))
-            .collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut rows = Vec::new();
         let (mut frame_rates, mut mean_levels) = (Vec::new(), Vec::new());
-        for stations in [1, 2] {
-            let Some(downlink) = Self::downlink(stations) else { continue };
-            let points: Vec<(f64, f64, f64)> = Self::sweep(stations, effort)
-                .into_iter()
-                .filter_map(|kbps| {
-                    let (frames, level) = seen(results.get(&Self::experiment(stations, kbps, effort))?)?;
-                    Some((kbps as f64 / 1e3, frames, level))
-                })
-                .collect();
-            let model = |mbps: f64| {
-                let rate = mbps * 1e6 / (PAYLOAD * 8) as f64;
-                let level = downlink.projected_levels(&vec![rate; stations], MOST)[0];
-                (rate / level, level)
+        for stations in STATIONS {
+            let Some(downlink) = downlink_of(&trial(stations, effort)) else { continue };
+            let runs = sweep(stations, effort);
+            let points: Vec<Point> =
+                runs.iter().filter_map(|(kbps, run)| Point::of(*kbps, results.get(run)?)).collect();
+            let model = |point: &Point| {
+                downlink.projected_levels(&vec![point.packets(); downlink.stations()], MOST)[0]
             };
             // The frame rate rises to its largest value at X1, and falls to its least value behind that at X2.
-            let top = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-            let behind = |top: (f64, f64, f64)| {
-                points.iter().copied().filter(|point| point.0 > top.0).min_by(|a, b| a.1.total_cmp(&b.1))
+            let top = points.iter().max_by(|a, b| a.frames.total_cmp(&b.frames));
+            let behind = |top: &Point| {
+                let behind = points.iter().filter(|point| point.mbps > top.mbps);
+                behind
+                    .min_by(|a, b| a.frames.total_cmp(&b.frames))
+                    .map(|bottom| bottom.frames < 0.6 * top.frames)
             };
-            let bottom = top.and_then(behind);
-            let name = format!("{stations} station{}", if stations == 1 { "" } else { "s" });
             let early: Vec<f64> = points
                 .iter()
-                .take_while(|point| top.is_some_and(|top| point.0 < 0.8 * top.0))
-                .map(|(mbps, frames, _)| frames / (mbps * 1e6 / (PAYLOAD * 8) as f64))
+                .take_while(|point| top.is_some_and(|top| point.mbps < 0.8 * top.mbps))
+                .map(|point| point.frames / point.packets())
                 .collect();
-            if !effort.quick || !early.is_empty() {
-                rows.push(judged(
-                    "model-against-measurement",
-                    format!("frames a packet below X1, {name}"),
-                    "",
-                    1.0,
-                    mean(&early),
-                    Tolerance::Relative(0.05),
-                    "linear: one packet a frame",
-                ));
-            }
-            rows.push(holds(
-                "model-against-measurement",
-                format!("the frame rate falls between X1 and X2, {name}"),
-                top.zip(bottom).map(|(top, bottom)| bottom.1 < 0.6 * top.1),
-                "Fig. 8",
-            ));
-            let full = points.iter().find(|point| point.2 > 0.97 * MOST);
-            let capacity = 1.0
-                / (downlink.round_overhead() / MOST + downlink.packet_airtime().iter().sum::<f64>())
-                * (PAYLOAD * 8) as f64
-                / 1e6;
-            rows.push(judged(
-                "model-against-measurement",
-                format!("X2, where frames are full, {name}"),
-                "Mb/s",
-                capacity,
-                full.map(|point| point.0),
-                Tolerance::Relative(if effort.quick { 0.12 } else { 0.05 }),
-                "by the model with this air's times; the sweep's step limits it",
-            ));
             // Above X2 a queue that overflows has frames as fast as they go; it rises with the rate only until then.
+            let capacity = capacity(&downlink) / 1e6;
             let far: Vec<f64> = points
                 .iter()
-                .filter(|(mbps, ..)| *mbps < 0.9 * capacity && *mbps > 0.2 * capacity)
-                .map(|(mbps, _, level)| level / model(*mbps).1)
+                .filter(|point| point.mbps < 0.9 * capacity && point.mbps > 0.2 * capacity)
+                .map(|point| point.level / model(point))
                 .collect();
-            rows.push(judged(
-                "model-against-measurement",
-                format!("level over the model's between 20 and 90 % of X2, {name}"),
-                "",
-                1.0,
-                mean(&far),
-                Tolerance::Relative(0.25),
-                "mean of the ratio; \"the numerical values match up only approximately\"",
-            ));
-            frame_rates.push(Line::whole(
-                format!("{name}, measured"),
-                points.iter().map(|(x, frames, _)| (*x, *frames)),
-            ));
-            frame_rates
-                .push(Line::whole(format!("{name}, model"), points.iter().map(|(x, ..)| (*x, model(*x).0))));
-            mean_levels.push(Line::whole(
-                format!("{name}, measured"),
-                points.iter().map(|(x, _, level)| (*x, *level)),
-            ));
-            mean_levels
-                .push(Line::whole(format!("{name}, model"), points.iter().map(|(x, ..)| (*x, model(*x).1))));
+            let full = points.iter().find(|point| point.level > 0.97 * MOST).map(|point| point.mbps);
+            let row = |key| CLAIMS.row(key).with("stations", stations);
+            if !effort.quick || !early.is_empty() {
+                rows.push(row("single").measured(mean(&early)));
+            }
+            let length = if effort.quick { "quick" } else { "full" };
+            rows.extend([
+                row("falls").holds(top.and_then(behind)),
+                row("full").with("length", length).reference(capacity).measured(full),
+                row("level-of-model").measured(mean(&far)),
+            ]);
+            let line = |name: &str, value: &dyn Fn(&Point) -> f64| {
+                Line::whole(
+                    format!("{stations}, {name}"),
+                    points.iter().map(|point| (point.mbps, value(point))),
+                )
+            };
+            frame_rates.push(line("measured", &|point| point.frames));
+            frame_rates.push(line("model", &|point| point.packets() / model(point)));
+            mean_levels.push(line("measured", &|point| point.level));
+            mean_levels.push(line("model", &model));
         }
-        for snr in SNRS {
-            let beside = results.get(&lossy(snr, effort)).and_then(beside_models);
+        for snr in RUNS.names("snr", effort) {
+            let run = losing(snr, effort);
+            let beside =
+                results.get(&run).and_then(|measured| beside_models(measured, downlink_of(&run.trial)?));
             let share =
                 beside.map_or("none".to_owned(), |(repeated, ..)| format!("{:.1} %", 100.0 * repeated));
-            rows.push(judged(
-                "retransmissions",
-                format!("level over the model's with retransmissions, {snr} dB"),
-                "",
-                1.0,
-                beside.map(|(.., with)| with),
-                Tolerance::Relative(0.1),
-                format!("450 Mb/s at 780 Mb/s, {share} of the MPDUs sent again; w / (1 - p)"),
-            ));
-            rows.push(told(
-                "retransmissions",
-                format!("level over the model's without, {snr} dB"),
-                "",
-                beside.map(|(_, without, _)| without),
-                "equation 14 as printed",
-            ));
+            let with = CLAIMS.row("with-retransmissions").with("snr", snr).with("share", share);
+            rows.push(with.measured(beside.map(|(.., with)| with)));
+            let without = CLAIMS.row("without-retransmissions").with("snr", snr);
+            rows.push(without.told(beside.map(|(_, without, _)| without)));
         }
-        let chart = |y: &str, lines: Vec<Line>, caption: &str| Chart {
-            kind: ChartKind::Lines(Lines {
-                x: "send rate to each station (Mb/s)".to_owned(),
-                y: y.to_owned(),
-                lines,
-                ..Lines::default()
-            }),
-            caption: caption.to_owned(),
-        };
-        let charts = vec![
-            chart("frames/s to station 1", frame_rates, "Fig. 8a: frame rate over the send rate."),
-            chart("packets a frame", mean_levels, "Fig. 8b: aggregation level over the send rate."),
-        ];
-        let text = "Constant rates, the same to each station: one at 526.5 Mb/s, two at 526.5 and 780 Mb/s (footnote 6: 513 and 850 Mb/s).";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "The model beside measurements".to_owned(),
-                text: text.to_owned(),
-                tables: Vec::new(),
-                charts,
-            },
-        }
+        let charts = [("load-frames", frame_rates), ("load-level", mean_levels)]
+            .map(|(key, lines)| CLAIMS.lines(key, &[], lines));
+        Part { rows, chapter: CLAIMS.chapter("load", Vec::new(), charts.to_vec()) }
     }
 }

@@ -1,12 +1,12 @@
-//! Figures of runs, and rows made of them.
+//! Figures of runs, and of points.
 
 use std::collections::BTreeMap;
 
-use airbound_report::{Tolerance, ValidationRow};
 use airbound_units::Span;
 
 use crate::papers::aggregates::Aggregate;
 use crate::papers::experiment::Measured;
+use crate::papers::shown;
 
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -26,9 +26,14 @@ pub(super) fn quantile(values: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
+/// Goodput of each flow, Mb/s.
+pub(super) fn goodputs(run: &Measured) -> impl Iterator<Item = f64> {
+    run.outcome.summary.flows.iter().map(|flow| flow.goodput_mbps)
+}
+
 /// Goodput of all flows together, Mb/s.
 pub(super) fn goodput(run: &Measured) -> f64 {
-    run.outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum()
+    goodputs(run).sum()
 }
 
 /// Mean latency over all flows, ms.
@@ -50,17 +55,23 @@ pub(super) fn levels(aggregates: &[Aggregate]) -> Vec<f64> {
     aggregates.iter().map(|aggregate| f64::from(aggregate.mpdus)).collect()
 }
 
-/// Mean levels by station and slot: (station, begin of the slot in s, mean level).
-pub(super) fn slot_means(aggregates: &[Aggregate], slot: Span) -> Vec<(u16, f64, f64)> {
+/// The mean level of the frames to the stations that `wanted` picks.
+pub(super) fn mean_level(run: &Measured, wanted: impl Fn(&Aggregate) -> bool) -> Option<f64> {
+    let own: Vec<Aggregate> = run.aggregates.sent.iter().copied().filter(wanted).collect();
+    mean(&levels(&own))
+}
+
+/// Mean levels by station and slot, as (begin of the slot in s, mean level), station by station.
+pub(super) fn slot_means(run: &Measured, slot: Span) -> impl Iterator<Item = (f64, f64)> {
     let mut slots: BTreeMap<(u16, u64), (f64, f64)> = BTreeMap::new();
-    for aggregate in aggregates {
+    for aggregate in &run.aggregates.sent {
         let place = aggregate.at.as_nanos() / slot.as_nanos().max(1);
         let sum = slots.entry((aggregate.station, place)).or_default();
         sum.0 += f64::from(aggregate.mpdus);
         sum.1 += 1.0;
     }
-    let begin = |place: u64| place as f64 * slot.as_secs_f64();
-    slots.into_iter().map(|((station, place), (sum, count))| (station, begin(place), sum / count)).collect()
+    let begin = move |place: u64| place as f64 * slot.as_secs_f64();
+    slots.into_iter().map(move |((_, place), (sum, count))| (begin(place), sum / count))
 }
 
 /// Slope and intercept of the line of least squares.
@@ -73,37 +84,22 @@ pub(super) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     (squares > 0.0).then(|| (sum / squares, y - x * sum / squares))
 }
 
-/// A claim with a number.
-pub(super) fn judged(
-    claim: &str,
-    metric: impl Into<String>,
-    unit: &str,
-    reference: f64,
-    measured: Option<f64>,
-    tolerance: Tolerance,
-    note: impl Into<String>,
-) -> ValidationRow {
-    ValidationRow::judged(claim, metric, unit, Some(reference), measured, Some(tolerance), false, note)
+/// The value of the point at `x`.
+pub(super) fn at(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    points.iter().find(|(at, _)| *at == x).map(|(_, value)| *value)
 }
 
-/// A claim that holds or does not.
-pub(super) fn holds(
-    claim: &str,
-    metric: impl Into<String>,
-    measured: Option<bool>,
-    note: impl Into<String>,
-) -> ValidationRow {
-    let measured = measured.map(|holds| f64::from(u8::from(holds)));
-    judged(claim, metric, "holds", 1.0, measured, Tolerance::Absolute(0.0), note)
+/// The number in a variant's name, such as 40 of "N_eps = 40".
+pub(super) fn number(name: &str) -> f64 {
+    name.split(' ').find_map(|word| word.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// A number without a reference.
-pub(super) fn told(
-    claim: &str,
-    metric: impl Into<String>,
-    unit: &str,
-    measured: Option<f64>,
-    note: impl Into<String>,
-) -> ValidationRow {
-    ValidationRow::judged(claim, metric, unit, None, measured, None, measured.is_some(), note)
+/// The quotient of two values that were measured.
+pub(super) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
+    Some(value? / by?)
+}
+
+/// A value in a table: empty where nothing was measured.
+pub(super) fn cell(value: Option<f64>) -> String {
+    value.map_or(String::new(), shown)
 }

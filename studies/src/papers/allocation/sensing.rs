@@ -1,25 +1,21 @@
 //! Error of the sensed level: with jittered timestamps, and behind the reordering buffer.
 
-use airbound_report::{Chapter, Grid, Tolerance};
 use airbound_senders::allocation::{FrameSensor, Observation, SensorConfig, Stamps};
 use airbound_units::{ByteCount, Instant, Span};
 
-use super::measure::{judged, told};
-use super::setting::{FAST, PAYLOAD, Setting};
+use super::air::PAYLOAD;
+use super::draws::Draws;
+use super::measure::{cell, mean_level};
+use super::{CLAIMS, RUNS};
 use crate::Effort;
-use crate::papers::aggregates::{Aggregates, Arrived};
-use crate::papers::experiment::{Experiment, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::aggregates::Arrived;
+use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::{Part, Study};
 
 pub(super) struct Sensing;
 
-/// Stations, and the channel of each: without and with losses.
-const CASES: [(&str, usize, &str); 4] = [
-    ("one station", 1, ""),
-    ("one station, losses", 1, "channel = { kind = \"fixed\", snr = \"30 dB\" }"),
-    ("five stations", 5, ""),
-    ("five stations, losses", 5, "channel = { kind = \"fixed\", snr = \"30 dB\" }"),
-];
+/// Stations without and with losses.
+const NETWORKS: [&str; 4] = ["one station", "one station, losses", "five stations", "five stations, losses"];
 
 /// Which timestamps a receiver has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,68 +28,51 @@ enum Clock {
     Socket,
 }
 
-const CLOCKS: [Clock; 5] =
-    [Clock::Card, Clock::Kernel(10), Clock::Kernel(50), Clock::Kernel(200), Clock::Socket];
+const CLOCKS: [(&str, Clock); 5] = [
+    ("exact", Clock::Card),
+    ("10 us of jitter", Clock::Kernel(10)),
+    ("50 us of jitter", Clock::Kernel(50)),
+    ("200 us of jitter", Clock::Kernel(200)),
+    ("a socket's, behind reordering", Clock::Socket),
+];
 
 impl Clock {
-    fn name(self) -> String {
-        match self {
-            Self::Card => "exact".to_owned(),
-            Self::Kernel(jitter) => format!("{jitter} us of jitter"),
-            Self::Socket => "a socket's, behind reordering".to_owned(),
-        }
-    }
-
     /// The packets in the order in which this receiver sees them, each with its timestamp.
     fn stamped(self, arrived: &[Arrived]) -> Vec<(Instant, u64)> {
-        let mut seen: Vec<(Instant, u64)> = match self {
-            // Released together with the frame that ended the wait.
-            Self::Socket => {
-                let mut last = Instant::ZERO;
-                let released = arrived.iter().map(|one| {
-                    last = last.max(one.exchanged);
-                    (last, one.packet)
-                });
-                return released.collect();
-            }
-            _ => arrived.iter().map(|one| (one.exchanged, one.packet)).collect(),
+        let mut seen: Vec<(Instant, u64)> = arrived.iter().map(|one| (one.exchanged, one.packet)).collect();
+        // A card sees packets before they are put in order.
+        if self != Self::Socket {
+            seen.sort_unstable();
+        }
+        let mut draws = Draws::new(1, 0);
+        let mut late = || match self {
+            Self::Kernel(jitter) => Span::from_micros(jitter).mul_f64(draws.unit()),
+            Self::Card | Self::Socket => Span::ZERO,
         };
-        seen.sort_unstable();
-        if let Self::Kernel(jitter) = self {
-            let mut state = 1_u64;
-            let mut last = Instant::ZERO;
-            for (at, _) in &mut seen {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
-                // A kernel takes packets in the order of their arrival.
-                last = last.max(*at + Span::from_micros(jitter).mul_f64(unit));
-                *at = last;
-            }
+        // A kernel takes packets in the order of their arrival; a socket's are released together with the frame that ended the
+        // wait.
+        let mut last = Instant::ZERO;
+        for (at, _) in &mut seen {
+            last = last.max(*at + late());
+            *at = last;
         }
         seen
     }
 }
 
-fn experiment(stations: usize, channel: &str, effort: Effort) -> Experiment {
-    let setting = Setting {
-        seconds: effort.seconds(20, 5),
-        ..Setting::of(vec![format!("rate = \"{FAST}\"\n{channel}"); stations])
-    };
-    let from = setting.measured_from();
-    Experiment {
-        watch: crate::papers::experiment::Watch::Aggregates(from, Some(0)),
-        ..Experiment::plain(setting.trial("sensing", 1))
-    }
+fn experiment(network: &str, effort: Effort) -> Experiment {
+    Experiment::aggregates(RUNS.trial(&["sensing", network], 1, effort), Some(0))
 }
 
-/// The mean level that the sensor reports over all slots, beside the true one of station 1.
-fn error(seen: &Aggregates, clock: Clock, stride: u64) -> Option<f64> {
-    let stamps = if matches!(clock, Clock::Card) { Stamps::Exact } else { Stamps::Jittered };
-    let stamps = if clock == Clock::Socket { Stamps::Exact } else { stamps };
-    let mut sensor =
-        FrameSensor::new(SensorConfig { stamps, lively: Span::ZERO, ..SensorConfig::default() }).ok()?;
+/// The relative error of the mean level that the sensor reports over all slots, in % of the true one of station 1.
+fn error(run: &Measured, clock: Clock) -> Option<f64> {
+    // Each station has a flow of data and one of reports.
+    let stride = 2 * run.outcome.summary.stations.len() as u64;
+    let stamps = if matches!(clock, Clock::Kernel(_)) { Stamps::Jittered } else { Stamps::Exact };
+    let config = SensorConfig { stamps, lively: Span::ZERO, ..SensorConfig::default() };
+    let mut sensor = FrameSensor::new(config).ok()?;
     let (mut frames, mut transmissions) = (0_u64, 0_u64);
-    for (at, packet) in clock.stamped(&seen.arrived) {
+    for (at, packet) in clock.stamped(&run.aggregates.arrived) {
         while let Some(due) = sensor.next_deadline().filter(|due| *due <= at) {
             let report = sensor.on_deadline(due)?;
             frames += u64::from(report.frames);
@@ -102,58 +81,27 @@ fn error(seen: &Aggregates, clock: Clock, stride: u64) -> Option<f64> {
         let payload = ByteCount::new(PAYLOAD);
         sensor.on_packet(&Observation { at, sequence: packet / stride, payload, rate: None });
     }
-    let own: Vec<f64> =
-        seen.sent.iter().filter(|one| one.station == 1).map(|one| f64::from(one.mpdus)).collect();
-    let truth = super::measure::mean(&own)?;
-    (frames > 0).then(|| transmissions as f64 / frames as f64 / truth - 1.0)
+    let truth = mean_level(run, |one| one.station == 1)?;
+    (frames > 0).then(|| 100.0 * (transmissions as f64 / frames as f64 / truth - 1.0))
 }
 
 impl Study for Sensing {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        CASES.iter().map(|(_, stations, channel)| experiment(*stations, channel, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let mut columns = vec!["network".to_owned()];
-        columns.extend(CLOCKS.map(Clock::name));
-        let headings: Vec<&str> = columns.iter().map(String::as_str).collect();
-        let mut grid = Grid::new("Error of the sensed level in %", &headings, 1);
+        let mut grid = CLAIMS.table("sensing", &[]);
         let mut rows = Vec::new();
-        for (name, stations, channel) in CASES {
-            let Some(run) = results.get(&experiment(stations, channel, effort)) else { continue };
-            // Each station has a flow of data and one of reports.
-            let errors = CLOCKS.map(|clock| error(&run.aggregates, clock, 2 * stations as u64));
-            let mut cells = vec![name.into()];
-            cells.extend(
-                errors.iter().map(|error| error.map_or(String::new(), |error| shown(100.0 * error)).into()),
-            );
-            grid.rows.push(cells);
-            for (clock, error) in CLOCKS.into_iter().zip(errors) {
-                let metric = format!("error of the level, {}, {name}", clock.name());
-                let percent = error.map(|error| 100.0 * error);
-                let note = "mean over all slots, relative to what the access point sent";
-                rows.push(match clock {
-                    Clock::Card => {
-                        judged("sensing", metric, "%", 0.0, percent, Tolerance::Absolute(2.0), note)
-                    }
-                    Clock::Kernel(_) => {
-                        judged("sensing", metric, "%", 0.0, percent, Tolerance::Absolute(5.0), note)
-                    }
-                    Clock::Socket => {
-                        told("sensing", metric, "%", percent, "what waits for a lost packet comes as one")
-                    }
-                });
-            }
+        for network in NETWORKS {
+            let Some(run) = results.get(&experiment(network, effort)) else { continue };
+            let errors = CLOCKS.map(|(name, clock)| (name, clock, error(run, clock)));
+            let cells = errors.iter().map(|(.., error)| cell(*error));
+            grid.rows.push([network.to_owned()].into_iter().chain(cells).map(Into::into).collect());
+            rows.extend(errors.map(|(name, clock, error)| {
+                let row = |key| CLAIMS.row(key).with("clock", name).with("network", network);
+                match clock {
+                    Clock::Socket => row("sensing-socket").told(error),
+                    Clock::Card | Clock::Kernel(_) => row("sensing").measured(error),
+                }
+            }));
         }
-        let text = "The packets of one run as a card, a kernel and a socket see them.";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "Sensing".to_owned(),
-                text: text.to_owned(),
-                tables: vec![grid],
-                charts: Vec::new(),
-            },
-        }
+        Part { rows, chapter: CLAIMS.chapter("sensing", vec![grid], Vec::new()) }
     }
 }

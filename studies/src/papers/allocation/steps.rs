@@ -1,73 +1,41 @@
-//! Sec. 6.2.2, Fig. 13, and Sec. 6.3.1, Fig. 14: what happens when the channel gets worse at once.
+//! Rates over time: a channel that gets worse at once (Sec. 6.2.2, Fig. 13, and Sec. 6.3.1, Fig. 14), and, beyond the paper, from
+//! cold to the target in less than a second.
 
-use airbound_report::{Chapter, Chart, ChartKind, Line, Lines, Tolerance};
+use airbound_report::Line;
 use airbound_sim::Snapshot;
 use airbound_units::Span;
 
-use super::measure::{judged, mean, slot_means, told};
-use super::setting::{IDEAL, Load, OURS, PAPER, Sender, Setting};
+use super::air::{BITS, frame_overhead, vht};
+use super::measure::{mean, ratio, slot_means};
+use super::{CLAIMS, OURS, PAPER, RUNS};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study};
 
-/// A station that is moved away at once, at `at` s.
-fn moved(near: &str, far: &str, at: u32, more: &str) -> String {
-    format!(
-        "channel = {{ kind = \"log-distance\", path = [[\"0 s\", \"{near}\"], [\"{}.999 s\", \"{near}\"], [\"{at} s\", \"{far}\"]]{more} }}",
-        at - 1
-    )
+/// A value of a run's controller over time.
+fn over_time(run: &Measured, value: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(f64, f64)> {
+    run.views.iter().filter_map(|(at, view)| Some((*at, value(view)?))).collect()
 }
 
 /// The payload rate of a station over time, Mb/s.
 fn rates(run: &Measured, station: usize) -> Vec<(f64, f64)> {
-    let of = |view: &Snapshot| view.allocations.get(station).map(|one| one.rate.as_mbps_f64());
-    run.views.iter().filter_map(|(at, view)| Some((*at, of(view)?))).collect()
+    over_time(run, |view| Some(view.allocations.get(station)?.rate.as_mbps_f64()))
 }
 
 fn phy_rates(run: &Measured, station: usize) -> Vec<(f64, f64)> {
-    let of = |view: &Snapshot| Some(view.allocations.get(station)?.phy_rate?.as_mbps_f64());
-    run.views.iter().filter_map(|(at, view)| Some((*at, of(view)?))).collect()
+    over_time(run, |view| Some(view.allocations.get(station)?.phy_rate?.as_mbps_f64()))
 }
 
 fn between(points: &[(f64, f64)], from: f64, to: f64) -> Vec<f64> {
     points.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, value)| *value).collect()
 }
 
-fn chart(y: &str, lines: Vec<Line>, caption: &str) -> Chart {
-    Chart {
-        kind: ChartKind::Lines(Lines {
-            x: "time (s)".to_owned(),
-            y: y.to_owned(),
-            lines,
-            ..Lines::default()
-        }),
-        caption: caption.to_owned(),
-    }
-}
-
 /// Fig. 13.
 pub(super) struct StreamDrop;
 
-const DROP: u32 = 20;
+/// Time of the drop in s.
+const DROP: f64 = 20.0;
 const SLOT: Span = Span::from_millis(20);
-
-impl StreamDrop {
-    /// At 780 Mb/s (MCS 9, two streams) until the drop, then where the best rate is about half.
-    fn experiment(sender: Sender) -> Experiment {
-        let setting = Setting {
-            rate_control: IDEAL,
-            load: Load::Allocated(sender),
-            warm_up: 0,
-            seconds: 45,
-            ..Setting::of(vec![moved("2 m", AFTER, DROP, "")])
-        };
-        Experiment::aggregates(setting.trial("drop", 1), setting.measured_from())
-            .looking(Span::from_millis(100))
-    }
-}
-
-/// Where the best rate is 351 Mb/s; MCS 9 with one stream would be 390.
-const AFTER: &str = "18 m";
 
 /// Recovery of a run from the drop; times in s.
 #[derive(Debug, Clone, Copy)]
@@ -82,136 +50,69 @@ struct Recovery {
     phy: f64,
 }
 
-fn recovery(run: &Measured) -> Option<Recovery> {
-    let from = f64::from(DROP);
-    // The first time after the drop at which frames, having been full, are so no longer.
-    let mut full = None;
-    for (_, at, level) in slot_means(&run.aggregates.sent, SLOT).into_iter().filter(|(_, at, _)| *at >= from)
-    {
-        if level >= 62.0 {
-            full = Some(at + SLOT.as_secs_f64());
-        } else if full.is_some() {
-            break;
+impl Recovery {
+    fn of(run: &Measured) -> Option<Self> {
+        // The first time after the drop at which frames, having been full, are so no longer.
+        let mut full = None;
+        for (at, level) in slot_means(run, SLOT).filter(|(at, _)| *at >= DROP) {
+            if level >= 62.0 {
+                full = Some(at + SLOT.as_secs_f64());
+            } else if full.is_some() {
+                break;
+            }
         }
+        let full = full.unwrap_or(DROP);
+        let rates = rates(run, 0);
+        let last = mean(&between(&rates, 40.0, 46.0))?;
+        let since = || rates.iter().filter(|(at, _)| *at >= DROP);
+        let unsettled = since().filter(|(_, rate)| (rate / last - 1.0).abs() > 0.05);
+        let settled = unsettled.map(|(at, _)| *at).reduce(f64::max).unwrap_or(DROP);
+        let phy = mean(&between(&phy_rates(run, 0), 40.0, 46.0))?;
+        // Frames of 64 carry so much more than those of 32, by the times of this air.
+        let packet = 1544.0 * 8.0 / (phy * 1e6);
+        let carried = 64.0 * BITS / (frame_overhead(vht(9, 2)) + 64.0 * packet) / 1e6;
+        let mut too_fast: Vec<f64> = since().map(|(_, rate)| *rate).filter(|rate| *rate > carried).collect();
+        too_fast.dedup();
+        Some(Self {
+            at_most: full - DROP,
+            settled: (settled - full).max(0.0),
+            rounds: too_fast.len() as f64,
+            phy,
+        })
     }
-    let rates = rates(run, 0);
-    let last = mean(&between(&rates, 40.0, 46.0))?;
-    let unsettled = rates.iter().filter(|(at, rate)| *at >= from && (rate / last - 1.0).abs() > 0.05);
-    let settled = unsettled.map(|(at, _)| *at).reduce(f64::max).unwrap_or(from);
-    let phy = mean(&between(&phy_rates(run, 0), 40.0, 46.0))?;
-    // Frames of 64 carry so much more than those of 32, by the times of this air.
-    let overhead = super::setting::Air::frame_overhead(super::setting::vht(9, 2));
-    let packet = 1544.0 * 8.0 / (phy * 1e6);
-    let carried = 64.0 * 1470.0 * 8.0 / (overhead + 64.0 * packet) / 1e6;
-    let too_fast: Vec<f64> =
-        rates.iter().filter(|(at, rate)| *at >= from && *rate > carried).map(|(_, rate)| *rate).collect();
-    let mut steps = too_fast;
-    steps.dedup();
-    let full = full.unwrap_or(from);
-    Some(Recovery {
-        at_most: full - from,
-        settled: (settled - full).max(0.0),
-        rounds: steps.len() as f64,
-        phy,
-    })
+}
+
+impl StreamDrop {
+    fn experiment(sender: &str, effort: Effort) -> Experiment {
+        let trial = RUNS.trial(&["drop", sender], 1, effort);
+        Experiment::aggregates(trial, None).looking(Span::from_millis(100))
+    }
 }
 
 impl Study for StreamDrop {
-    fn experiments(&self, _effort: Effort) -> Vec<Experiment> {
-        vec![Self::experiment(PAPER), Self::experiment(OURS)]
-    }
-
-    fn part(&self, _effort: Effort, results: &Results) -> Part {
-        let (Some(run), Some(ours)) =
-            (results.get(&Self::experiment(PAPER)), results.get(&Self::experiment(OURS)))
-        else {
-            return Part::default();
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let run = |sender| results.get(&Self::experiment(sender, effort));
+        let (Some(paper), Some(ours)) = (run(PAPER), run(OURS)) else { return Part::default() };
+        let named = [("paper's control", paper), ("with the model", ours)];
+        let levels = named.map(|(name, run)| Line::whole(name, slot_means(run, Span::from_millis(100))));
+        let send_rates = named.map(|(name, run)| Line::whole(name, rates(run, 0)));
+        let (paper, ours) = (Recovery::of(paper), Recovery::of(ours));
+        let full = |control, recovery: Option<Recovery>| {
+            CLAIMS.row("drop-full").with("control", control).measured(recovery.map(|one| one.at_most))
         };
-        let (paper, beyond) = (recovery(run), recovery(ours));
-        let note = "frames (20 ms means) of 62 and more";
         let rows = vec![
-            told(
-                "stream-drop",
-                "PHY rate after the drop",
-                "Mb/s",
-                paper.map(|recovery| recovery.phy),
-                "the paper falls from 780 to 390 Mb/s, here the best rate of the new place is taken",
-            ),
-            judged(
-                "stream-drop",
-                "time at the largest frames",
-                "s",
-                2.24,
-                paper.map(|recovery| recovery.at_most),
-                Tolerance::Factor(1.5),
-                note,
-            ),
-            judged(
-                "stream-drop",
-                "time to settle after that",
-                "s",
-                1.26,
-                paper.map(|recovery| recovery.settled),
-                Tolerance::Factor(2.0),
-                "until the rate stays within 5 % of its last value",
-            ),
-            judged(
-                "stream-drop",
-                "rounds until the channel carries the rate",
-                "",
-                4.0,
-                paper.map(|recovery| recovery.rounds),
-                Tolerance::Absolute(2.0),
-                "changes of the rate every 500 ms; each takes off 32 Mb/s",
-            ),
-            judged(
-                "stream-drop",
-                "time at the largest frames, with the model",
-                "s",
-                2.24,
-                beyond.map(|recovery| recovery.at_most),
-                Tolerance::AtMost,
-                "beyond the paper: a PHY rate that changed sets the rate by the model",
-            ),
-            told(
-                "stream-drop",
-                "time to settle after that, with the model",
-                "s",
-                beyond.map(|recovery| recovery.settled),
-                "beyond the paper",
-            ),
+            CLAIMS.row("drop-phy").told(paper.map(|recovery| recovery.phy)),
+            full("", paper),
+            CLAIMS.row("drop-settled").measured(paper.map(|recovery| recovery.settled)),
+            CLAIMS.row("drop-rounds").measured(paper.map(|recovery| recovery.rounds)),
+            full(", with the model", ours),
+            CLAIMS.row("drop-settled-by-model").told(ours.map(|recovery| recovery.settled)),
         ];
-        let level = |run: &Measured| {
-            slot_means(&run.aggregates.sent, Span::from_millis(100))
-                .into_iter()
-                .map(|(_, at, level)| (at, level))
-                .collect::<Vec<_>>()
-        };
         let charts = vec![
-            chart(
-                "packets a frame",
-                vec![Line::whole("paper's control", level(run)), Line::whole("with the model", level(ours))],
-                "Fig. 13: aggregation level, means of 100 ms.",
-            ),
-            chart(
-                "send rate (Mb/s)",
-                vec![
-                    Line::whole("paper's control", rates(run, 0)),
-                    Line::whole("with the model", rates(ours, 0)),
-                ],
-                "Fig. 13: send rate.",
-            ),
+            CLAIMS.lines("drop-level", &[], levels.to_vec()),
+            CLAIMS.lines("drop-rate", &[], send_rates.to_vec()),
         ];
-        let text = "One station whose PHY rate falls at 20 s.";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "A sudden drop".to_owned(),
-                text: text.to_owned(),
-                tables: Vec::new(),
-                charts,
-            },
-        }
+        Part { rows, chapter: CLAIMS.chapter("drop", Vec::new(), charts) }
     }
 }
 
@@ -219,146 +120,98 @@ impl Study for StreamDrop {
 pub(super) struct Tracking;
 
 impl Tracking {
-    const fn at(effort: Effort) -> u32 {
-        if effort.quick { 60 } else { 140 }
-    }
-
     fn experiment(effort: Effort) -> Experiment {
-        let at = Self::at(effort);
-        let office = ", shadowing = \"1 dB\", shadowing-coherence = \"10 s\"";
-        let sender = Sender { interval_ms: 1000, ..PAPER };
-        let setting = Setting {
-            rate_control: IDEAL,
-            load: Load::Allocated(sender),
-            warm_up: 0,
-            seconds: at + 60,
-            ..Setting::of(vec![moved("3 m", "10 m", at, office), moved("9 m", "20 m", at, office)])
-        };
-        Experiment::watching(setting.trial("tracking", 1), 0).looking(Span::from_millis(500))
+        Experiment::watching(RUNS.trial(&["tracking"], 1, effort), 0).looking(Span::from_millis(500))
     }
 }
 
 impl Study for Tracking {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        vec![Self::experiment(effort)]
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let Some(run) = results.get(&Self::experiment(effort)) else { return Part::default() };
-        let at = f64::from(Self::at(effort));
-        let (first, second) = (rates(run, 0), rates(run, 1));
-        let (phy_first, phy_second) = (phy_rates(run, 0), phy_rates(run, 1));
-        let ratio = |a: &[(f64, f64)], b: &[(f64, f64)]| -> Vec<(f64, f64)> {
-            a.iter().zip(b).filter(|((at, _), _)| *at > 25.0).map(|((at, a), (_, b))| (*at, a / b)).collect()
+        // The stations move a minute before the end.
+        let at = run.outcome.summary.duration_s - 60.0;
+        let [first, second] = [0, 1].map(|station| rates(run, station));
+        let [phy_first, phy_second] = [0, 1].map(|station| phy_rates(run, station));
+        let quotients = |a: &[(f64, f64)], b: &[(f64, f64)]| -> Vec<f64> {
+            a.iter().zip(b).filter(|((at, _), _)| *at > 25.0).map(|((_, a), (_, b))| a / b).collect()
         };
-        let off: Vec<f64> = ratio(&first, &second)
+        let off: Vec<f64> = quotients(&first, &second)
             .iter()
-            .zip(ratio(&phy_first, &phy_second))
-            .map(|((_, rates), (_, phys))| (rates / phys - 1.0).abs())
+            .zip(quotients(&phy_first, &phy_second))
+            .map(|(rates, phys)| (rates / phys - 1.0).abs())
             .collect();
-        let of_first = |view: &Snapshot| view.allocations.first().and_then(|one| one.level);
-        let level: Vec<(f64, f64)> =
-            run.views.iter().filter_map(|(at, view)| Some((*at, of_first(view)?))).collect();
+        let level = over_time(run, |view| view.allocations.first()?.level);
         let settled: Vec<f64> = [between(&level, 25.0, at), between(&level, at + 15.0, at + 60.0)].concat();
         let delays = run.watched.percentiles(Span::from_millis(500), 50.0);
         let usual = mean(&between(&delays, 25.0, at));
-        let high = usual.map(|usual| {
-            delays
-                .iter()
-                .filter(|(when, ms)| *when >= at && *ms > 3.0 * usual)
-                .map(|(when, _)| when + 0.5 - at)
-                .fold(0.0, f64::max)
+        let spike = usual.map(|usual| {
+            let high = delays.iter().filter(|(when, ms)| *when >= at && *ms > 3.0 * usual);
+            high.map(|(when, _)| when + 0.5 - at).fold(0.0, f64::max)
         });
         let after = mean(&between(&delays, at + 30.0, at + 60.0));
-        let fell = mean(&between(&first, at - 10.0, at)).zip(mean(&between(&first, at + 40.0, at + 60.0)));
+        let slower =
+            ratio(mean(&between(&first, at + 40.0, at + 60.0)), mean(&between(&first, at - 10.0, at)));
         let rows = vec![
-            judged(
-                "tracking",
-                "rates in proportion to PHY rates, mean difference",
-                "",
-                0.05,
-                mean(&off),
-                Tolerance::AtMost,
-                "station 1 over station 2, from 25 s on; a change shows one interval later",
-            ),
-            judged(
-                "tracking",
-                "mean level of station 1, the 15 s after the drop left out",
-                "packets",
-                32.0,
-                mean(&settled),
-                Tolerance::Relative(0.1),
-                "N_eps",
-            ),
-            judged(
-                "tracking",
-                "how long the delay is above three times its usual value",
-                "s",
-                10.0,
-                high,
-                Tolerance::AtMost,
-                "medians of 500 ms; \"a short spike\"",
-            ),
-            judged(
-                "tracking",
-                "delay long after the drop over that before",
-                "",
-                2.5,
-                after.zip(usual).map(|(after, usual)| after / usual),
-                Tolerance::AtMost,
-                "frames of 32 take longer at lower rates",
-            ),
-            judged(
-                "tracking",
-                "rate of station 1 after the drop over that before",
-                "",
-                0.9,
-                fell.map(|(before, after)| after / before),
-                Tolerance::AtMost,
-                "send rates adapt",
-            ),
+            CLAIMS.row("proportion").measured(mean(&off)),
+            CLAIMS.row("tracking-level").measured(mean(&settled)),
+            CLAIMS.row("spike").measured(spike),
+            CLAIMS.row("delay-after").measured(ratio(after, usual)),
+            CLAIMS.row("rate-after").measured(slower),
         ];
+        let all = [("rate 1", first), ("rate 2", second), ("PHY 1", phy_first), ("PHY 2", phy_second)];
         let charts = vec![
-            chart(
-                "Mb/s",
-                vec![
-                    Line::whole("rate 1", first),
-                    Line::whole("rate 2", second),
-                    Line::whole("PHY 1", phy_first),
-                    Line::whole("PHY 2", phy_second),
-                ],
-                "Fig. 14b: send rates and PHY rates.",
-            ),
-            chart(
-                "packets a frame",
-                vec![Line::whole("station 1", level)],
-                "Fig. 14a: aggregation level of station 1, as reported.",
-            ),
-            chart(
-                "delay (ms)",
-                vec![Line::whole("station 1", delays)],
-                "Fig. 14a: median delay of station 1 in windows of 500 ms.",
-            ),
+            CLAIMS.lines("tracking-rate", &[], all.map(|(name, points)| Line::whole(name, points)).to_vec()),
+            CLAIMS.lines("tracking-level", &[], vec![Line::whole("station 1", level)]),
+            CLAIMS.lines("tracking-delay", &[], vec![Line::whole("station 1", delays)]),
         ];
-        let text = "Two stations, shadowing that wanders over seconds, both moved away at once; Δ = 1 s.";
-        Part {
-            rows,
-            chapter: Chapter {
-                title: "Tracking".to_owned(),
-                text: text.to_owned(),
-                tables: Vec::new(),
-                charts,
-            },
-        }
+        Part { rows, chapter: CLAIMS.chapter("tracking", Vec::new(), charts) }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// From cold to the target.
+pub(super) struct Starts;
 
-    #[test]
-    fn a_move_is_a_step() {
-        assert!(moved("2 m", "9 m", 20, "").contains("[\"19.999 s\", \"2 m\"], [\"20 s\", \"9 m\"]"));
+const COUNTS: [&str; 3] = ["n = 1", "n = 4", "n = 12"];
+
+/// The send rate of all stations over time, Mb/s.
+fn total(run: &Measured) -> Vec<(f64, f64)> {
+    over_time(run, |view| Some(view.allocations.iter().map(|one| one.rate.as_mbps_f64()).sum()))
+}
+
+/// When the rate came within a tenth of its last value to stay within a fifth; and its largest value over the last.
+fn reached(run: &Measured) -> Option<(f64, f64)> {
+    let rates = total(run);
+    let last = mean(&between(&rates, 25.0_f64.next_up(), f64::INFINITY))?;
+    let left =
+        rates.iter().filter(|(_, rate)| (rate / last - 1.0).abs() > 0.2).map(|(at, _)| *at).reduce(f64::max);
+    let near =
+        rates.iter().find(|(at, rate)| *at >= left.unwrap_or(0.0) && (rate / last - 1.0).abs() <= 0.1)?;
+    Some((near.0, rates.iter().map(|(_, rate)| rate / last).fold(0.0, f64::max)))
+}
+
+impl Starts {
+    fn experiment(count: &str, sender: &str, effort: Effort) -> Experiment {
+        Experiment::plain(RUNS.trial(&["start", count, sender], 1, effort)).looking(Span::from_millis(50))
+    }
+}
+
+impl Study for Starts {
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        for count in COUNTS {
+            let of = |sender| results.get(&Self::experiment(count, sender, effort));
+            let (paper, ours) = (of(PAPER).and_then(reached), of(OURS).and_then(reached));
+            let row = |key| CLAIMS.row(key).with("n", count);
+            rows.extend([
+                row("start-by-feedback").told(paper.map(|(time, _)| time)),
+                row("start").measured(ours.map(|(time, _)| time)),
+                row("overshoot").measured(ours.map(|(_, overshoot)| overshoot)),
+            ]);
+            for (name, sender) in [("paper's control", PAPER), ("by the model", OURS)] {
+                lines.extend(of(sender).map(|run| Line::whole(format!("{name}, {count}"), total(run))));
+            }
+        }
+        let chart = CLAIMS.lines("start", &[], lines);
+        Part { rows, chapter: CLAIMS.chapter("start", Vec::new(), vec![chart]) }
     }
 }
