@@ -36,6 +36,25 @@ impl Trial {
         Self { name: name.into(), scenario: scenario.into(), sets: Vec::new(), seed }
     }
 
+    /// Sets a further key, as `--set` does.
+    pub(crate) fn set(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.sets.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Reads its scenario.
+    ///
+    /// # Errors
+    /// The scenario is wrong.
+    pub(crate) fn read(&self) -> Result<Scenario, TrialError> {
+        let mut overrides = Overrides::none();
+        for (key, value) in &self.sets {
+            overrides.set_from(key, value, &format!("{}: {key}", self.name), Path::new(""));
+        }
+        let scenario = Scenario::parse(&self.scenario, &self.name, &overrides);
+        scenario.map_err(|error| TrialError { name: self.name.clone(), reason: error.to_string() })
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -63,12 +82,7 @@ impl Trial {
         mut look: impl FnMut(&Run),
     ) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
         let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
-        let mut overrides = Overrides::none();
-        for (key, value) in &self.sets {
-            overrides.set_from(key, value, &format!("{}: {key}", self.name), Path::new(""));
-        }
-        let scenario = Scenario::parse(&self.scenario, &self.name, &overrides)
-            .map_err(|error| wrong(error.to_string()))?;
+        let scenario = self.read()?;
         let mut run = Run::new(&self.name, &scenario, &scenario.scheme, self.seed)
             .map_err(|error| wrong(error.to_string()))?;
         run.observe(observer);

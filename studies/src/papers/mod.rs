@@ -104,7 +104,7 @@ impl Paper {
         match self {
             Self::Wqm => &wqm::CLAIMS.title,
             Self::LastPq => "LAST-PQ: latency-aware scheduling for low-latency elephant VR flows",
-            Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
+            Self::Plum => &plum::CLAIMS.title,
             Self::Law => "Law: towards consistent low latency in 802.11 home networks",
             Self::Allocation => "Low-delay rate allocation in WLANs using aggregation",
         }
@@ -126,7 +126,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::CLAIMS.reason(claim),
             Self::LastPq => last_pq::reason(claim),
-            Self::Plum => plum::reason(claim),
+            Self::Plum => plum::CLAIMS.reason(claim),
             Self::Law => law::reason(claim),
             Self::Allocation => allocation::reason(claim),
         }
