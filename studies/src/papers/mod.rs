@@ -110,7 +110,7 @@ impl Paper {
         match self {
             Self::Wqm => &wqm::CLAIMS.title,
             Self::LastPq => &last_pq::CLAIMS.title,
-            Self::Plum => "Plum: bidirectional bandwidth coordination under half-duplex bottlenecks",
+            Self::Plum => &plum::CLAIMS.title,
             Self::Law => &law::CLAIMS.title,
             Self::Allocation => &allocation::CLAIMS.title,
         }
@@ -132,7 +132,7 @@ impl Paper {
         match self {
             Self::Wqm => wqm::CLAIMS.reason(claim),
             Self::LastPq => last_pq::CLAIMS.reason(claim),
-            Self::Plum => plum::reason(claim),
+            Self::Plum => plum::CLAIMS.reason(claim),
             Self::Law => law::CLAIMS.reason(claim),
             Self::Allocation => allocation::CLAIMS.reason(claim),
         }

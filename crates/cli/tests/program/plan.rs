@@ -37,7 +37,7 @@ fn what_cannot_be_planned_is_said() {
             &["plan", "tiny.toml", "--demand", "strem=20ms"],
             "there is no such flow; flows are stream, download",
         ),
-        (&["plan", "tiny.toml", "--demand", "download=20ms"], "give it a limit"),
+        (&["plan", "tiny.toml", "--demand", "download=20ms"], "its rate has no limit; set one"),
         (&["plan", "tiny.toml", "--check", "5"], "cannot be used with"),
     ] {
         let sentence = place.refuse(arguments);

@@ -1,47 +1,62 @@
 //! Plum (Chen et al.): every claim of Sec. II and IV, with the loop closed over half-duplex links.
+//!
+//! `sessions.toml` holds the sessions, `channel.toml` and `beyond.toml` runs of scenarios, `claims.toml` what the paper states.
 
 mod beyond;
-mod case;
 mod channel;
-mod distribution;
 mod downlink;
+mod eight;
 mod fluid;
 mod mobility;
-mod omniscient;
 mod saturated;
 mod scene;
-mod sensitivity;
-mod shared;
+mod session;
 mod solver;
 mod traces;
 
+use std::sync::LazyLock;
+
+use airbound_report::{Cell, Line};
+
 pub use traces::{TraceSetError, TraceSets};
 
-use case::Conferences;
+use session::Sessions;
 
+use super::claims::Claims;
 use super::{Paper, Part, Reproduction, by_claim, shown};
 use crate::{Effort, TrialError};
 
-/// Runs every session that a claim asks for, and says what they brought.
+pub(super) static CLAIMS: LazyLock<Claims> =
+    LazyLock::new(|| Claims::read("plum", include_str!("claims.toml")));
+
+const VANILLA: &str = "Vanilla";
+/// As the paper sets it: linear, rho 0.5.
+const PLUM: &str = "Plum";
+/// The mean alone counts.
+const MEAN: &str = "Plum, rho 0";
+/// The baselines, then Plum.
+const SCHEMES: [&str; 5] = [VANILLA, "LastN", "TACK", PLUM, MEAN];
+/// Plum with each QoE function.
+const QOES: [&str; 4] = [PLUM, "Plum, logarithmic", "Plum, concave-square", "Plum, convex-square"];
+
+/// Seconds of a session that are left out.
+const WARM_UP: usize = 5;
+
+/// Runs every session that a claim asks for, and judges the results.
 pub(super) fn reproduce(
     effort: Effort,
     traces: &TraceSets,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Reproduction, TrialError> {
-    let wanted = [
-        downlink::cases(effort),
-        distribution::cases(effort),
-        shared::cases(effort),
-        sensitivity::cases(effort),
-    ];
-    let sessions = Conferences::of(wanted.into_iter().flatten(), traces, effort, progress)?;
+    let sessions = Sessions::run(traces, effort, progress)?;
+    let [bounds, downlink] = downlink::parts(&sessions, traces, effort);
     let parts = [
-        downlink::bounds(traces, effort),
-        downlink::part(&sessions, traces, effort),
-        distribution::part(&sessions, effort),
-        shared::part(&sessions, effort),
-        sensitivity::part(&sessions, effort),
-        mobility::part(effort, progress)?,
+        bounds,
+        downlink,
+        eight::distribution(&sessions),
+        eight::shared(&sessions),
+        eight::fairness(&sessions),
+        mobility::part(&sessions, effort)?,
         solver::part(effort),
         channel::part(traces, effort)?,
         beyond::part(effort)?,
@@ -59,40 +74,41 @@ fn gain(value: f64, over: f64) -> f64 {
     100.0 * (value / over.max(1e-9) - 1.0)
 }
 
-fn text(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), shown)
+/// The best of the baselines among values by [`SCHEMES`].
+fn best_baseline(values: &[f64; 5]) -> f64 {
+    values[..3].iter().copied().fold(0.0, f64::max)
 }
 
-/// Why a claim does not hold in every row, as far as it was found out.
-pub(super) fn reason(claim: &str) -> Option<&'static str> {
-    Some(match claim {
-        "average-downlink" => {
-            "the bound is over the fair share, and our LastN, which pauses a quarter of the sources, is up to a fifth above that: over LastN an \
-             omniscient allocation gains the \"bound over best\" of the table, which may be below 45 % itself. rho 0.5 gives bitrate away for fairness where links differ as much as in Tr-Game. The paper's own curve is an oracle without contention"
+/// The value below which the share `part` of ordered samples lies.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    sorted.get((part * sorted.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0.0)
+}
+
+/// The distribution of ordered samples, in per cent.
+fn cumulative(name: &str, sorted: &[f64]) -> Line {
+    let percent = (0..=100).map(f64::from);
+    Line::whole(name, percent.map(|percent| (quantile(sorted, percent / 100.0), percent)))
+}
+
+/// A row of a table: texts, then numbers.
+fn cells<V: Into<Option<f64>>>(texts: &[&str], values: impl IntoIterator<Item = V>) -> Vec<Cell> {
+    let values = values.into_iter().map(|value| value.into().map_or_else(|| "–".to_owned(), shown).into());
+    texts.iter().map(|text| (*text).into()).chain(values).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sessions_and_runs_can_be_read() {
+        assert!(!CLAIMS.title.is_empty());
+        let standard = Effort { standard: true, ..Effort::default() };
+        for effort in [Effort::default(), standard, Effort { quick: true, ..standard }] {
+            let cells = session::PLAN.cells(effort);
+            assert!(cells.iter().all(|(_, scheme)| session::PLAN.schemes.contains_key(*scheme)));
+            let trials = beyond::trials(effort).map(|(_, trial)| trial).chain(channel::trials(effort));
+            trials.for_each(|trial| assert_eq!(trial.read().map(|_| ()), Ok(()), "{}", trial.name));
         }
-        "distribution" => {
-            "d_i is divided among the sources here: eight clients have 2 to 3 Mb/s of each. The public code gives every source all of d_i, which is \
-             how a single stream exceeds 5 Mb/s there"
-        }
-        "shared-channel" => "the two share one trace in our runs; how the paper loads theirs is not given",
-        "mobility" => {
-            "with the loss of ns-3's default channel a walker's link carries twice what its video needs in every second of a 30 m square: all have \
-             20 Mb/s under every scheme. On no channel does the mean gain more than a seventh with encoders of 10 Mb/s (table above): the two on wires \
-             have each other's 10 Mb/s whatever the walker does. Under a loss that binds rho 0 stays near the bound, and rho 0.5 gives mean away to level \
-             the three. The public code runs this figure on 802.11p at 10 MHz"
-        }
-        "worst-user" => {
-            "the seeds in which the worst link is so poor that its encoder's lowest bitrate takes what there is"
-        }
-        "rho" => {
-            "at rho 1 the mean counts for nothing and every level is as good, so that it falls further than the paper's; links as even as \
-             Tr-Restaurant's leave little fairness to win"
-        }
-        "half-duplex" => {
-            "DCF is fair to transmitters, not stations: the access point is one of them, and shares its turns among its clients"
-        }
-        "yield" => "an even split before gives 1.5 at most; 2.8 takes a downlink 3.6 times the uplink",
-        "testbed" => "the authors' testbed; it takes a real server and real video",
-        _ => return None,
-    })
+    }
 }

@@ -5,23 +5,21 @@ use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
 use airbound_random::Key;
-use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::conference::{AccessSpec, AirSpec};
 use airbound_sim::path::{PipeSpec, Sharing};
 
-use crate::TrialError;
+use crate::{Trial, TrialError};
 
 /// Metres along a side of the square; the access point stands in a corner, the farthest from a walker that a square allows. The paper does not
 /// say where; the public code has it in the middle.
-pub(super) const SIDE: f64 = 30.0;
+const SIDE: f64 = 30.0;
 /// Direction and speed are drawn anew every metre, the speed from 2 to 4 m/s: the defaults of ns-3's random walk.
 const LEG: f64 = 1.0;
 const NEAREST: f64 = 1.0;
 /// Rate of a wire in each direction, in Mb/s.
 pub(super) const WIRE: u32 = 50;
-
-/// Exponent of the loss over distance, as it is written.
-pub(super) type Exponent = &'static str;
+/// Where a second client on Wi-Fi is; the paper does not say.
+pub(super) const STILL: Place = Place::Metres(25.0);
 
 /// Where a client on Wi-Fi is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,22 +35,14 @@ fn walk(seed: u64, seconds: u32) -> String {
     let key = Key::of_seed(seed).with(0xa1c);
     let (mut x, mut y) = (SIDE / 2.0, SIDE / 2.0);
     let (mut text, mut now, mut leg) = (String::new(), 0.0, 0);
+    // Reflected at the walls.
+    let reflected = |place: f64| if place > SIDE { 2.0 * SIDE - place } else { place.abs() };
     while now <= f64::from(seconds) {
         let distance = libm::hypot(x, y).max(NEAREST);
         let _ = write!(text, "[\"{:.3} ms\", \"{distance:.2} m\"], ", now * 1e3);
         let draw = key.with(leg);
         let angle = std::f64::consts::TAU * draw.with(1).uniform();
         now += LEG / (2.0 + 2.0 * draw.with(2).uniform());
-        // Reflected at the walls.
-        let reflected = |place: f64| {
-            if place < 0.0 {
-                -place
-            } else if place > SIDE {
-                2.0 * SIDE - place
-            } else {
-                place
-            }
-        };
         x = reflected(x + LEG * libm::cos(angle));
         y = reflected(y + LEG * libm::sin(angle));
         leg += 1;
@@ -61,40 +51,21 @@ fn walk(seed: u64, seconds: u32) -> String {
 }
 
 /// The scenario of a BSS with one client.
-fn bss(place: Place, exponent: Exponent, seconds: u32) -> String {
+fn bss(place: Place, exponent: &str, seconds: u32) -> Trial {
     let position = match place {
         Place::Walk(seed) => format!("path = [{}]", walk(seed, seconds)),
         Place::Metres(metres) => format!("distance = \"{metres} m\""),
     };
-    format!(
-        r#"duration = "{seconds} s"
-[air]
-standard = "vht"
-width = "20 MHz"
-edca = "dcf"
-[scheme]
-queue = "fifo"
-rate = "ideal"
-[wire]
-delay = "0 s"
-[[station]]
-name = "client"
-channel = {{ kind = "log-distance", exponent = {exponent}, {position} }}
-[[flow]]
-name = "session"
-kind = "cbr"
-station = "client"
-rate = "1 Mbit/s"
-"#
-    )
+    let channel = format!("{{ kind = \"log-distance\", exponent = {exponent}, {position} }}");
+    Trial::new("plum mobility", include_str!("bss.toml"), 1)
+        .set("duration", format!("\"{seconds} s\""))
+        .set("station.client.channel", channel)
 }
 
 /// A client on Wi-Fi, with an access point and a channel of its own.
-pub(super) fn wireless(place: Place, exponent: Exponent, seconds: u32) -> Result<AccessSpec, TrialError> {
-    let name = "plum mobility";
-    let scenario = Scenario::parse(&bss(place, exponent, seconds), name, &Overrides::default())
-        .map_err(|error| TrialError { name: name.to_owned(), reason: error.to_string() })?;
-    Ok(AccessSpec::Air(AirSpec { scenario: Arc::new(scenario), clients: vec!["client".to_owned()] }))
+pub(super) fn wireless(place: Place, exponent: &str, seconds: u32) -> Result<AccessSpec, TrialError> {
+    let scenario = Arc::new(bss(place, exponent, seconds).read()?);
+    Ok(AccessSpec::Air(AirSpec { scenario, clients: vec!["client".to_owned()] }))
 }
 
 /// A client on a wire.
@@ -109,22 +80,19 @@ pub(super) fn wired() -> Result<AccessSpec, TrialError> {
 mod tests {
     use super::super::saturated::saturated;
     use super::*;
-    use crate::Trial;
 
     const SECONDS: u32 = 12;
 
     /// Returns the total rate at which two floods of datagrams, one each way, get through the same BSS, in Mb/s of IP packets.
-    fn flooded(place: Place, exponent: Exponent) -> f64 {
-        let flood = |name: &str, direction: &str| {
+    fn flooded(place: Place, exponent: &str) -> f64 {
+        let flood = |direction: &str| {
             format!(
-                "[[flow]]\nname = \"{name}\"\nkind = \"cbr\"\nstation = \"client\"\ndirection = \"{direction}\"\nrate = \"200 Mbit/s\"\n\
-                 size = \"1472 B\"\n"
+                "{{ name = \"{direction}\", kind = \"cbr\", station = \"client\", direction = \"{direction}\", rate = \"200 Mbit/s\", \
+                 size = \"1472 B\" }}"
             )
         };
-        let quiet = bss(place, exponent, SECONDS);
-        let (before, _) = quiet.split_once("[[flow]]").expect("a flow");
-        let scenario = format!("{before}{}{}", flood("down", "down"), flood("up", "up"));
-        let outcome = Trial::new("flood", scenario, 1).run().expect("runs");
+        let flows = format!("[{}, {}]", flood("down"), flood("up"));
+        let outcome = bss(place, exponent, SECONDS).set("flow", flows).run().expect("runs");
         // Of the IP packet all but 28 bytes are payload.
         outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() * 1500.0 / 1472.0
     }

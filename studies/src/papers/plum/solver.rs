@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use airbound_report::{Chapter, Grid, Tolerance, ValidationRow};
 use airbound_senders::conference::{Problem, Qoe, User};
 use airbound_units::BitRate;
 
+use super::{CLAIMS, cells};
 use crate::Effort;
-use crate::papers::{Part, shown};
+use crate::papers::Part;
 
 /// Capacities from 5 to 60 Mb/s.
 fn problem(users: u64, qoe: Qoe) -> Problem {
@@ -33,48 +33,19 @@ fn milliseconds(problem: &Problem, times: u32) -> Option<f64> {
 }
 
 pub(super) fn part(effort: Effort) -> Part {
-    let mut grid =
-        Grid::new("Time of one allocation, ms", &["QoE", "20 clients", "200 clients", "1000 clients"], 1);
+    let mut table = CLAIMS.table("solver", &[]);
     let mut rows = Vec::new();
-    let times = effort.seconds(50, 5);
     for qoe in Qoe::ALL {
-        let [few, many, most] = [20, 200, 1000].map(|users| {
-            let skipped = !qoe.is_concave() && users > 200;
-            if skipped {
-                None
-            } else {
-                milliseconds(&problem(users, qoe), if qoe.is_concave() { times } else { 3 })
-            }
-        });
-        let text = |value: Option<f64>| value.map_or("–".to_owned(), shown);
-        grid.rows.push([qoe.name().to_owned(), text(few), text(many), text(most)].map(Into::into).to_vec());
-        let mut row = |clients: u32, limit: f64, measured, note: &str| {
-            rows.push(ValidationRow::judged(
-                "solver-time",
-                format!("one allocation, {clients} clients, {}", qoe.name()),
-                "ms",
-                Some(limit),
-                measured,
-                Some(Tolerance::AtMost),
-                false,
-                note,
-            ));
-        };
-        row(20, 100.0, few, "Fig. 15b");
-        row(200, 1000.0, many, "Sec. IV-E");
+        let times = if qoe.is_concave() { effort.seconds(50, 5) } else { 3 };
+        let time = |users| milliseconds(&problem(users, qoe), times);
+        let [few, many] = [20, 200].map(time);
+        let most = qoe.is_concave().then(|| time(1000)).flatten();
+        table.rows.push(cells(&[qoe.name()], [few, many, most]));
+        let row = |key, clients| CLAIMS.row(key).with("clients", clients).with("qoe", qoe.name());
+        rows.extend([row("solver", 20).measured(few), row("solver", 200).measured(many)]);
         if qoe.is_concave() {
-            row(200, 5.0, many, "our own goal");
-            row(1000, 50.0, most, "our own goal");
+            rows.extend([row("solver-goal", 200).measured(many), row("solver-goal", 1000).measured(most)]);
         }
     }
-    grid.note = "The shortest of several on this machine, which does other work at the same time.".to_owned();
-    let chapter = Chapter {
-        title: "Time of the optimiser".to_owned(),
-        text:
-            "A barrier method with a dual bound for the three concave QoE functions; the convex square climbs from several starts."
-                .to_owned(),
-        tables: vec![grid],
-        charts: Vec::new(),
-    };
-    Part { rows, chapter }
+    Part { rows, chapter: CLAIMS.chapter("solver", vec![table], Vec::new()) }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use airbound_air::trace::{BandwidthTrace, Format, Trace};
+use airbound_air::trace::{Format, Trace};
 use airbound_random::Key;
 use airbound_scenario::load_trace;
 use airbound_units::{Instant, Span};
@@ -139,6 +139,13 @@ impl TraceSets {
         let draw = Key::of_seed(seed).with(7 + set as u64).with(client as u64).bits();
         Arc::clone(&all[(draw % all.len() as u64) as usize])
     }
+
+    /// The capacities of all clients' links in each second of a session, in Mb/s.
+    pub(super) fn seconds(&self, set: Set, clients: usize, seed: u64, length: u32) -> Vec<Vec<f64>> {
+        let traces: Vec<Arc<Trace>> = (0..clients).map(|client| self.pick(set, seed, client)).collect();
+        let all = |second| traces.iter().map(|trace| second_of(trace, second)).collect();
+        (0..length).map(all).collect()
+    }
 }
 
 fn synthetic_trace(key: Key, mean: f64, sigma: f64, memory: f64) -> Trace {
@@ -159,20 +166,12 @@ fn synthetic_trace(key: Key, mean: f64, sigma: f64, memory: f64) -> Trace {
 
 /// Mean bandwidth of a trace in the second that begins at `second`, in Mb/s.
 pub(super) fn second_of(trace: &Trace, second: u32) -> f64 {
-    match trace {
-        Trace::Bandwidth(trace) => mean_of(trace, second),
-        Trace::Opportunities(_) | Trace::Snr(_) => 0.0,
-    }
-}
-
-fn mean_of(trace: &BandwidthTrace, second: u32) -> f64 {
     const LOOKS: u64 = 50;
+    let Trace::Bandwidth(trace) = trace else { return 0.0 };
     let begin = Instant::ZERO + Span::from_secs(u64::from(second));
     let mut near = 0;
-    let sum: f64 = (0..LOOKS)
-        .map(|look| trace.at_near(begin + Span::from_millis(1000 / LOOKS) * look, &mut near).as_mbps_f64())
-        .sum();
-    sum / LOOKS as f64
+    let looks = (0..LOOKS).map(|look| begin + Span::from_millis(1000 / LOOKS) * look);
+    looks.map(|at| trace.at_near(at, &mut near).as_mbps_f64()).sum::<f64>() / LOOKS as f64
 }
 
 #[cfg(test)]

@@ -1,0 +1,275 @@
+//! Sessions that the claims ask for: each run once, several at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use airbound_senders::conference::ConferenceConfig;
+use airbound_sim::conference::{AccessSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec};
+use airbound_sim::path::PipeSpec;
+use airbound_units::{BitRate, Span};
+use serde::Deserialize;
+
+use super::fluid::Limits;
+use super::scene;
+use super::traces::{Set, TraceSets};
+use crate::trial::in_parallel;
+use crate::{Effort, TrialError};
+
+/// The sessions as data.
+pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
+    toml::from_str(include_str!("sessions.toml"))
+        .unwrap_or_else(|error| panic!("the sessions of plum are wrong: {error}"))
+});
+
+/// Contents of `sessions.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    pub(super) schemes: BTreeMap<String, ConferenceConfig>,
+    pub(super) traces: OverTraces,
+    pub(super) walks: Walks,
+    pub(super) fluid: Fluid,
+}
+
+/// Sessions over traces.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OverTraces {
+    pub(super) length: Length,
+    pub(super) figures: BTreeMap<String, Figure>,
+}
+
+/// Sessions of a figure: all combinations, for both sets of traces.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Figure {
+    /// Rates of the server's outbound link in Mb/s; none for ample.
+    #[serde(default)]
+    servers: Vec<u32>,
+    #[serde(default = "one")]
+    sharing: usize,
+    pub(super) clients: By<Vec<usize>>,
+    schemes: Vec<String>,
+}
+
+/// Sessions of Fig. 14.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Walks {
+    pub(super) length: Length,
+    /// Schemes by exponent of the loss.
+    pub(super) exponents: BTreeMap<String, Vec<String>>,
+}
+
+/// Number and length of the sessions of each cell.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Length {
+    seeds: By<u64>,
+    seconds: By<u32>,
+}
+
+/// Looks of the fluid models at the traces.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Fluid {
+    pub(super) limits: By<Vec<Limits>>,
+    pub(super) step: By<usize>,
+}
+
+/// A value, or one for each effort.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum By<T> {
+    Effort { full: T, standard: T, quick: T },
+    Always(T),
+}
+
+const fn one() -> usize {
+    1
+}
+
+impl<T> By<T> {
+    pub(super) const fn at(&self, effort: Effort) -> &T {
+        match self {
+            Self::Effort { quick, .. } if effort.quick => quick,
+            Self::Effort { standard, .. } if effort.standard => standard,
+            Self::Effort { full, .. } => full,
+            Self::Always(value) => value,
+        }
+    }
+}
+
+impl Length {
+    pub(super) fn seeds(&self, effort: Effort) -> RangeInclusive<u64> {
+        1..=*self.seeds.at(effort)
+    }
+
+    pub(super) fn seconds(&self, effort: Effort) -> u32 {
+        *self.seconds.at(effort)
+    }
+}
+
+/// Links of the clients of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Links {
+    /// Half-duplex links whose speeds are traces.
+    Traces {
+        set: Set,
+        clients: usize,
+        /// Number of clients that share the first link; 1 for none.
+        sharing: usize,
+        /// Outbound bandwidth of the server in Mb/s; `None` for ample.
+        server: Option<u32>,
+    },
+    /// Three clients, the first of them walking.
+    Walk {
+        exponent: &'static str,
+        /// Number of clients on Wi-Fi.
+        wireless: usize,
+    },
+}
+
+impl Links {
+    /// A link for each client, and an ample server.
+    pub(super) const fn own(set: Set, clients: usize) -> Self {
+        Self::Traces { set, clients, sharing: 1, server: None }
+    }
+
+    fn length(self) -> &'static Length {
+        match self {
+            Self::Traces { .. } => &PLAN.traces.length,
+            Self::Walk { .. } => &PLAN.walks.length,
+        }
+    }
+
+    fn access(self, traces: &TraceSets, seed: u64, seconds: u32) -> Result<Vec<AccessSpec>, TrialError> {
+        match self {
+            Self::Traces { set, clients, sharing, .. } => {
+                let pipe = |client| {
+                    let pipe = PipeSpec::new(traces.pick(set, seed, client));
+                    AccessSpec::Pipe(PipeSpec { clients: if client == 0 { sharing } else { 1 }, ..pipe })
+                };
+                Ok(std::iter::once(0).chain(sharing..clients).map(pipe).collect())
+            }
+            Self::Walk { exponent, wireless } => {
+                let link = |place| scene::wireless(place, exponent, seconds);
+                let second = if wireless > 1 { link(scene::STILL)? } else { scene::wired()? };
+                Ok(vec![link(scene::Place::Walk(seed))?, second, scene::wired()?])
+            }
+        }
+    }
+}
+
+type Cell = (Links, &'static str);
+
+impl Plan {
+    /// All sessions, without their seeds.
+    pub(super) fn cells(&'static self, effort: Effort) -> BTreeSet<Cell> {
+        let mut cells = BTreeSet::new();
+        for Figure { servers, sharing, clients, schemes } in self.traces.figures.values() {
+            let ample = servers.is_empty().then_some(None);
+            let servers: Vec<Option<u32>> = servers.iter().copied().map(Some).chain(ample).collect();
+            for set in Set::ALL {
+                for clients in clients.at(effort) {
+                    for server in &servers {
+                        let links =
+                            Links::Traces { set, clients: *clients, sharing: *sharing, server: *server };
+                        cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
+                    }
+                }
+            }
+        }
+        for (exponent, schemes) in &self.walks.exponents {
+            for links in [1, 2].map(|wireless| Links::Walk { exponent, wireless }) {
+                cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
+            }
+        }
+        cells
+    }
+}
+
+/// Outcomes of all sessions, by seed.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(BTreeMap<Cell, Vec<ConferenceOutcome>>);
+
+impl Sessions {
+    /// Runs all sessions of the plan.
+    pub(super) fn run(
+        traces: &TraceSets,
+        effort: Effort,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Self, TrialError> {
+        let cells = PLAN.cells(effort).into_iter();
+        let seeds = |links: Links| links.length().seeds(effort);
+        let mut all: Vec<(Cell, u64)> =
+            cells.flat_map(|cell| seeds(cell.0).map(move |seed| (cell, seed))).collect();
+        // The longest first, so that none of them is left for the end.
+        all.sort_by_key(|((links, _), _)| match links {
+            Links::Traces { clients, .. } => (1, std::cmp::Reverse(*clients)),
+            Links::Walk { wireless, .. } => (0, std::cmp::Reverse(*wireless)),
+        });
+        let done = AtomicUsize::new(0);
+        let outcomes = in_parallel(&all, effort.jobs, |((links, scheme), seed)| {
+            let wrong = |error: airbound_sim::BuildError| TrialError {
+                name: format!("session over {links:?} under {scheme}"),
+                reason: error.to_string(),
+            };
+            let seconds = links.length().seconds(effort);
+            let access = links.access(traces, *seed, seconds)?;
+            let mut spec = ConferenceSpec::new(access, PLAN.schemes[*scheme], *seed);
+            spec.duration = Span::from_secs(u64::from(seconds)) - spec.warm_up;
+            if let Links::Traces { server: Some(mbps), .. } = links {
+                spec.server = Some(BitRate::from_mbps(u64::from(*mbps)));
+            }
+            let outcome = Conference::new(spec).map_err(wrong)?.finish();
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
+            Ok(outcome)
+        })?;
+        let mut sessions = Self::default();
+        for ((cell, _), outcome) in all.into_iter().zip(outcomes) {
+            sessions.0.entry(cell).or_default().push(outcome);
+        }
+        Ok(sessions)
+    }
+
+    /// Returns the number of sessions.
+    pub(super) fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
+    /// Returns the outcomes of a session by seed.
+    ///
+    /// # Panics
+    /// If `sessions.toml` has no such session, which is a defect of this crate.
+    pub(super) fn of(&self, links: Links, scheme: &'static str) -> &[ConferenceOutcome] {
+        let found = self.0.get(&(links, scheme));
+        found.unwrap_or_else(|| panic!("sessions.toml has no session over {links:?} under {scheme}"))
+    }
+
+    /// Returns the mean over seeds of what `figure` reads.
+    pub(super) fn mean(
+        &self,
+        links: Links,
+        scheme: &'static str,
+        figure: impl Fn(&ConferenceOutcome) -> f64,
+    ) -> f64 {
+        let outcomes = self.of(links, scheme);
+        outcomes.iter().map(figure).sum::<f64>() / outcomes.len() as f64
+    }
+
+    /// Returns what `samples` reads of each client, of all seeds, in order.
+    pub(super) fn sorted(
+        &self,
+        links: Links,
+        scheme: &'static str,
+        samples: fn(&ClientOutcome) -> &[f64],
+    ) -> Vec<f64> {
+        let clients = self.of(links, scheme).iter().flat_map(|outcome| &outcome.clients);
+        let mut all: Vec<f64> = clients.flat_map(samples).copied().collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+}
