@@ -39,8 +39,8 @@ pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
     let mut table = CLAIMS.table("beyond", &[]);
     for (name, outcome) in names.into_iter().zip(run_all(&trials, effort.jobs)?) {
         let (setting, scheme) = name.split_once(" | ").unwrap_or((name, ""));
-        // Each client has two flows: what it receives, and what it sends.
-        let flows = outcome.summary.flows.iter().filter(|flow| flow.kind == "session");
+        // Each client has two flows of frames: what it receives, and what it sends.
+        let flows = outcome.summary.flows.iter().filter(|flow| flow.frame_latency_ms.is_some());
         let (down, up): (Vec<_>, Vec<_>) = flows.partition(|flow| flow.direction == Direction::Downlink);
         // In the VR room the headsets are the first three.
         let first = if setting.starts_with("VR") { 3 } else { 1 };
