@@ -17,13 +17,8 @@ SENTINEL = re.compile(r"Id\(u(?:8|16|32|64)::MAX\)|\bNOBODY\b|\bFlowId\(0\)|cons
 TRAIT = re.compile(r"\btrait (\w+)[^{;]*\{")
 METHOD = re.compile(r"\bfn \w+")
 IO = re.compile(r"\bstd::(?:fs|net|process|io|env|os)\b|\b(?:rustix|libc|ctrlc)::|\b(?:File|OpenOptions)::|\b(?:fs|io|env|process)::\w")
-<<<<<<< HEAD
 # Crates that may use I/O.
 MAY = {"scenario", "runs", "console", "record", "lab", "linux", "agent", "cli", "report", "py", "studies", "emulate", "room", "relay", "capi"}
-=======
-# Studies may do anything; `report` writes its page.
-MAY = {"scenario", "runs", "record", "lab", "linux", "agent", "cli", "console", "report", "py", "studies", "emulate", "room", "relay", "capi"}
->>>>>>> runs
 
 
 def body(text, at):
