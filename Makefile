@@ -41,7 +41,7 @@ test: ## runs the tests, documentation examples included
 	@scripts/require.sh cargo linker crates
 	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
 
-test-long: ## runs the tests that take minutes (tests/long.rs): the papers' rows, every scheme on every scenario
+test-long: ## runs the tests that take minutes (tests/long.rs): every row of the five papers, with --quick
 	@scripts/require.sh cargo linker crates
 	$(CARGO) test $(LOCKED) --workspace --test long $(ARGS)
 

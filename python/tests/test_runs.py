@@ -210,5 +210,5 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     wrong = airbound_command("run", "nowhere")
     assert wrong.returncode == 2 and wrong.stderr.startswith('airbound: there is no shipped scenario "nowhere"')
     lab = airbound_command("lab", "run", "lab-hello")
-    assert lab.returncode == 2 and "cargo install" in lab.stderr
+    assert lab.returncode == 2 and "make install" in lab.stderr
     assert airbound.__version__ in airbound_command("--version").stdout or airbound.__version__ == "0+unknown"

@@ -313,14 +313,6 @@ impl Claims {
             caption: filled(caption, values),
         }
     }
-
-    /// Returns the caption of a chart of another kind.
-    ///
-    /// # Panics
-    /// As [`Claims::row`].
-    pub(crate) fn caption(&self, key: &str, values: &[(&str, String)]) -> String {
-        filled(&Self::find(&self.charts, key).caption, values)
-    }
 }
 
 /// A row to which the measured value is still missing.

@@ -170,17 +170,6 @@ pub enum Decision {
         #[serde(serialize_with = "mbps_or_null", rename = "rate_mbps")]
         rate: Option<BitRate>,
     },
-    /// The limit of held packets was reached.
-    Overflow {
-        /// Packets passed without being held.
-        packets: u64,
-    },
-    /// The agent's clock went back, or jumped.
-    ClockJump {
-        /// The length of the jump; zero if the clock went back.
-        #[serde(serialize_with = "millis", rename = "by_ms")]
-        by: Span,
-    },
 }
 
 impl Decision {
@@ -222,8 +211,6 @@ impl Decision {
                 "the backlog needed longer than the drain limit in two consecutive intervals".to_owned()
             }
             Self::Buffer { .. } => "the backlog drained within the limit in two consecutive intervals, or the rate became known".to_owned(),
-            Self::Overflow { .. } => "the limit of held packets is reached".to_owned(),
-            Self::ClockJump { .. } => "the machine or the process was suspended".to_owned(),
         }
     }
 }

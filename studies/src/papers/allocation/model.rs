@@ -5,7 +5,7 @@ use airbound_senders::allocation::{Downlink, DualAscent, Optimum, Regulated, Uti
 
 use super::{CLAIMS, cone};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study, shown};
 
 /// L: 1500 B.
