@@ -14,7 +14,7 @@
 //! # Contract
 //! 1. After `write`, `on_ack` and `on_deadline`, call `poll_transmit` until it returns `None`.
 //! 2. Then call `next_deadline`, and `on_deadline` at that time if nothing else happened before. An early call does
-//!   nothing, a late one is permitted.
+//!    nothing, a late one is permitted.
 //! 3. Time never runs backwards between calls; an earlier `now` is treated as the latest one seen.
 //!
 //! # Not implemented

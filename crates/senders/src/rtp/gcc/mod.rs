@@ -23,7 +23,7 @@
 //! 2. After each `on_…` call `next_probe` until there is none, give the clusters to [`Pacer::start_probe`], and set
 //!    [`Pacer::set_rate`] to `pacing_rate`.
 //! 3. Then call `next_deadline`, and `on_deadline` at that time. Early and late calls are harmless; an earlier time counts as the latest
-//!   one seen.
+//!    one seen.
 //!
 //! # Not implemented
 //! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second loss-based
