@@ -27,7 +27,7 @@ fn largest(flows: &[&FlowSummary], figure: fn(LatencyStats) -> Option<f64>) -> O
     flows.iter().filter_map(|flow| figure(flow.frame_latency_ms?)).reduce(f64::max)
 }
 
-/// The sessions with their names.
+/// The conferences with their names.
 pub(super) fn trials(effort: Effort) -> impl Iterator<Item = (&'static str, Trial)> {
     RUNS.iter().flat_map(move |grid| {
         grid.names("session", effort).into_iter().map(move |name| (name, grid.trial(&[name], 1, effort)))

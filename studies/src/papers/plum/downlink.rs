@@ -3,8 +3,8 @@
 use airbound_report::{Chart, Line, ValidationRow};
 use airbound_sim::conference::ConferenceOutcome;
 
+use super::conferences::{Conferences, Links, PLAN};
 use super::fluid::{Gains, oracle};
-use super::session::{Links, PLAN, Sessions};
 use super::traces::{Set, TraceSets};
 use super::{CLAIMS, MEAN, SCHEMES, WARM_UP, best_baseline, cells, gain};
 use crate::Effort;
@@ -41,8 +41,8 @@ impl Point {
     }
 }
 
-/// Returns the chapter on the gain that the traces allow an omniscient allocation, and that on the sessions.
-pub(super) fn parts(sessions: &Sessions, traces: &TraceSets, effort: Effort) -> [Part; 2] {
+/// Returns the chapter on the gain that the traces allow an omniscient allocation, and that on the conferences.
+pub(super) fn parts(conferences: &Conferences, traces: &TraceSets, effort: Effort) -> [Part; 2] {
     let origin = ("origin", traces.origin().to_owned());
     let mut bounds = CLAIMS.table("bounds", std::slice::from_ref(&origin));
     let mut table = CLAIMS.table("downlink", &[origin]);
@@ -66,9 +66,9 @@ pub(super) fn parts(sessions: &Sessions, traces: &TraceSets, effort: Effort) -> 
                 bounds.rows.push(cells(&texts, limits.into_iter().chain(gains)));
             }
             let down =
-                |scheme| sessions.mean(Links::own(set, *clients), scheme, ConferenceOutcome::mean_down);
+                |scheme| conferences.mean(Links::own(set, *clients), scheme, ConferenceOutcome::mean_down);
             let oracle = runs.iter().map(|run| oracle(run, WARM_UP)).sum::<f64>() / runs.len() as f64;
-            // The first limits are those of the sessions.
+            // The first limits are those of the conferences.
             let point = |bound| Point { clients: *clients, down: SCHEMES.map(down), oracle, bound };
             points.extend(found[0].map(point));
         }
@@ -76,7 +76,7 @@ pub(super) fn parts(sessions: &Sessions, traces: &TraceSets, effort: Effort) -> 
             table.rows.push(cells(&[set.name(), &point.clients.to_string()], point.values()));
         }
         rows.extend(judged(set, &points));
-        rows.push(slow_server(set, sessions));
+        rows.push(slow_server(set, conferences));
         charts.push(chart(set, &points));
     }
     [
@@ -117,10 +117,10 @@ fn judged(set: Set, points: &[Point]) -> Vec<ValidationRow> {
 }
 
 /// With a slow server all schemes are alike.
-fn slow_server(set: Set, sessions: &Sessions) -> ValidationRow {
+fn slow_server(set: Set, conferences: &Conferences) -> ValidationRow {
     let links = Links::Traces { set, clients: 16, sharing: 1, server: Some(100) };
     let all = SCHEMES.iter().filter(|scheme| **scheme != MEAN);
-    let all = all.map(|scheme| sessions.mean(links, scheme, ConferenceOutcome::mean_down));
+    let all = all.map(|scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down));
     let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(a, b), value| (a.min(value), b.max(value)));
     CLAIMS.row("slow-server").with("traces", set.name()).measured(gain(most, least))
 }

@@ -5,7 +5,7 @@ use airbound_report::Line;
 use airbound_senders::conference::{ConferenceConfig, Welfare};
 use airbound_sim::conference::{ClientOutcome, ConferenceOutcome};
 
-use super::session::{Links, PLAN, Sessions};
+use super::conferences::{Conferences, Links, PLAN};
 use super::traces::Set;
 use super::{CLAIMS, MEAN, PLUM, QOES, SCHEMES, VANILLA, best_baseline, cells, gain, quantile};
 use crate::papers::Part;
@@ -23,9 +23,10 @@ fn above(sorted: &[f64], value: f64) -> f64 {
 }
 
 /// The real-time bitrate of each client and second.
-pub(super) fn distribution(sessions: &Sessions) -> Part {
+pub(super) fn distribution(conferences: &Conferences) -> Part {
     let links = Links::own(Set::Game, CLIENTS);
-    let samples = |of: fn(&ClientOutcome) -> &[f64]| SCHEMES.map(|scheme| sessions.sorted(links, scheme, of));
+    let samples =
+        |of: fn(&ClientOutcome) -> &[f64]| SCHEMES.map(|scheme| conferences.sorted(links, scheme, of));
     let best_source = samples(|client| &client.best_source);
     let all_sources = samples(|client| &client.seconds);
     let mut rows = Vec::new();
@@ -48,7 +49,7 @@ pub(super) fn distribution(sessions: &Sessions) -> Part {
 }
 
 /// Two of the clients behind one access link.
-pub(super) fn shared(sessions: &Sessions) -> Part {
+pub(super) fn shared(conferences: &Conferences) -> Part {
     let mut table = CLAIMS.table("shared", &[]);
     let mut rows = Vec::new();
     for set in Set::ALL {
@@ -58,7 +59,7 @@ pub(super) fn shared(sessions: &Sessions) -> Part {
                 let clients = &outcome.clients[range.clone()];
                 clients.iter().map(|client| client.down_mbps).sum::<f64>() / clients.len() as f64
             };
-            SCHEMES.map(|scheme| sessions.mean(links, scheme, mean))
+            SCHEMES.map(|scheme| conferences.mean(links, scheme, mean))
         };
         let [two, others] = [down(0..2), down(2..CLIENTS)];
         for ((scheme, two), others) in SCHEMES.iter().zip(two).zip(others) {
@@ -76,35 +77,35 @@ pub(super) fn shared(sessions: &Sessions) -> Part {
 }
 
 /// Received bitrate of the worst-served user of each seed over that user's own under Vanilla.
-fn worst_ratio(sessions: &Sessions, links: Links, scheme: &'static str) -> f64 {
-    let pairs = sessions.of(links, scheme).iter().zip(sessions.of(links, VANILLA));
+fn worst_ratio(conferences: &Conferences, links: Links, scheme: &'static str) -> f64 {
+    let pairs = conferences.of(links, scheme).iter().zip(conferences.of(links, VANILLA));
     let ratios: Vec<f64> =
         pairs.map(|(one, plain)| one.worst_down() / plain.worst_down().max(1e-3)).collect();
     ratios.iter().sum::<f64>() / ratios.len() as f64
 }
 
 /// The terms of equation 1, performance and fairness, under a scheme.
-fn terms(sessions: &Sessions, links: Links, scheme: &'static str) -> [f64; 2] {
+fn terms(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 2] {
     let welfare = |outcome: &ConferenceOutcome| {
         let qoe: Vec<f64> = outcome.clients.iter().map(|client| (client.down_mbps / MAX).min(1.0)).collect();
         Welfare::of(&qoe, &vec![1.0 / qoe.len() as f64; qoe.len()], 0.5)
     };
     let term =
-        |figure: fn(&Welfare) -> f64| sessions.mean(links, scheme, |outcome| figure(&welfare(outcome)));
+        |figure: fn(&Welfare) -> f64| conferences.mean(links, scheme, |outcome| figure(&welfare(outcome)));
     [term(|welfare| welfare.mean), term(|welfare| welfare.fairness)]
 }
 
 /// The worst user, fairness, and the two terms of equation 1 over rho.
-pub(super) fn fairness(sessions: &Sessions) -> Part {
+pub(super) fn fairness(conferences: &Conferences) -> Part {
     let mut table = CLAIMS.table("fairness", &[]);
     let (mut rows, mut of_rho, mut charts) = (Vec::new(), Vec::new(), Vec::new());
     for set in Set::ALL {
         let links = Links::own(set, CLIENTS);
-        let jain = |scheme| sessions.mean(links, scheme, ConferenceOutcome::jain);
+        let jain = |scheme| conferences.mean(links, scheme, ConferenceOutcome::jain);
         for scheme in [VANILLA].into_iter().chain(QOES) {
-            let ratio = worst_ratio(sessions, links, scheme);
+            let ratio = worst_ratio(conferences, links, scheme);
             let means = [ConferenceOutcome::mean_down, ConferenceOutcome::worst_down];
-            let means = means.map(|figure| sessions.mean(links, scheme, figure));
+            let means = means.map(|figure| conferences.mean(links, scheme, figure));
             table.rows.push(cells(&[set.name(), scheme], means.into_iter().chain([ratio, jain(scheme)])));
             if scheme != VANILLA {
                 let row = |key| CLAIMS.row(key).with("scheme", scheme).with("links", set.name());
@@ -116,7 +117,7 @@ pub(super) fn fairness(sessions: &Sessions) -> Part {
         let is_highest = QOES.into_iter().all(|scheme| jain(scheme) <= convex);
         rows.push(CLAIMS.row("jain-of-convex").with("traces", set.name()).trend(is_highest).measured(convex));
 
-        let points = RHOS.map(|scheme| (rho_of(scheme), terms(sessions, links, scheme)));
+        let points = RHOS.map(|scheme| (rho_of(scheme), terms(conferences, links, scheme)));
         let names = ["performance", "fairness"].into_iter().enumerate();
         let lines = names.map(|(place, name)| {
             let change = points[RHOS.len() - 1].1[place] - points[0].1[place];

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use airbound_report::ValidationRow;
 use airbound_sim::conference::ConferenceOutcome;
 
+use super::conferences::{Conferences, Links, PLAN};
 use super::fluid::{Gains, Limits, ceiling};
 use super::saturated::saturated;
 use super::scene::{self, Place, STILL, WIRE};
-use super::session::{Links, PLAN, Sessions};
 use super::{CLAIMS, MEAN, PLUM, QOES, VANILLA, WARM_UP, cells, cumulative, gain, quantile};
 use crate::papers::Part;
 use crate::trial::in_parallel;
@@ -20,15 +20,15 @@ const JUDGED: &str = "3.0";
 const RESOLUTION: f64 = 0.001;
 
 /// Received bitrates of all clients and seconds, in order.
-fn bitrates(sessions: &Sessions, links: Links, scheme: &'static str) -> Vec<f64> {
-    sessions.sorted(links, scheme, |client| &client.seconds)
+fn bitrates(conferences: &Conferences, links: Links, scheme: &'static str) -> Vec<f64> {
+    conferences.sorted(links, scheme, |client| &client.seconds)
 }
 
 /// Returns the values of Fig. 14a and 14b for a scheme against Vanilla: the gain of the mean in per cent, the 90th percentile over
 /// Vanilla's, the gain of the 10th in per cent.
-fn claims(sessions: &Sessions, links: Links, scheme: &'static str) -> [f64; 3] {
-    let [before, after] = [VANILLA, scheme].map(|scheme| bitrates(sessions, links, scheme));
-    let mean = |scheme| sessions.mean(links, scheme, ConferenceOutcome::mean_down);
+fn claims(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 3] {
+    let [before, after] = [VANILLA, scheme].map(|scheme| bitrates(conferences, links, scheme));
+    let mean = |scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down);
     [
         gain(mean(scheme), mean(VANILLA)),
         quantile(&after, 0.9) / quantile(&before, 0.9).max(1e-3),
@@ -68,7 +68,7 @@ fn carried(effort: Effort) -> Result<BTreeMap<&'static str, Vec<[f64; 2]>>, Tria
     Ok(PLAN.walks.exponents.keys().map(String::as_str).zip(all).collect())
 }
 
-pub(super) fn part(sessions: &Sessions, effort: Effort) -> Result<Part, TrialError> {
+pub(super) fn part(conferences: &Conferences, effort: Effort) -> Result<Part, TrialError> {
     let carried = carried(effort)?;
     let length = &PLAN.walks.length;
     let mut bounds = CLAIMS.table("walking-bounds", &[]);
@@ -90,19 +90,19 @@ pub(super) fn part(sessions: &Sessions, effort: Effort) -> Result<Part, TrialErr
             ));
             for scheme in schemes {
                 let texts = [exponent, &wireless.to_string(), scheme.as_str()];
-                table.rows.push(cells(&texts, figures(sessions, links, scheme)));
+                table.rows.push(cells(&texts, figures(conferences, links, scheme)));
             }
         }
         for scheme in [PLUM, MEAN] {
-            let of_one = claims(sessions, one, scheme);
-            let [of_two, ..] = claims(sessions, two, scheme);
+            let of_one = claims(conferences, one, scheme);
+            let [of_two, ..] = claims(conferences, two, scheme);
             beside.rows.push(cells(&[exponent, scheme], of_one.into_iter().chain([of_two])));
         }
-        let lines = schemes.iter().map(|scheme| cumulative(scheme, &bitrates(sessions, one, scheme)));
+        let lines = schemes.iter().map(|scheme| cumulative(scheme, &bitrates(conferences, one, scheme)));
         charts.push(CLAIMS.lines("walking", &[("exponent", exponent.clone())], lines.collect()));
     }
     let chapter = CLAIMS.chapter("mobility", vec![bounds, beside, table], charts);
-    Ok(Part { rows: judged(sessions), chapter })
+    Ok(Part { rows: judged(conferences), chapter })
 }
 
 /// The walker's link, mean and the least of a second; what knowledge of every capacity gains; and what it gains on any channel.
@@ -119,9 +119,9 @@ fn limits(carried: &[[f64; 2]], wireless: usize) -> [Option<f64>; 6] {
 }
 
 /// The downlink: mean, the walker, the others, percentiles, the worst, and Jain's index.
-fn figures(sessions: &Sessions, links: Links, scheme: &'static str) -> [f64; 7] {
-    let all = bitrates(sessions, links, scheme);
-    let mean = |figure: fn(&ConferenceOutcome) -> f64| sessions.mean(links, scheme, figure);
+fn figures(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 7] {
+    let all = bitrates(conferences, links, scheme);
+    let mean = |figure: fn(&ConferenceOutcome) -> f64| conferences.mean(links, scheme, figure);
     [
         mean(ConferenceOutcome::mean_down),
         mean(|outcome| outcome.clients[0].down_mbps),
@@ -133,14 +133,14 @@ fn figures(sessions: &Sessions, links: Links, scheme: &'static str) -> [f64; 7] 
     ]
 }
 
-fn judged(sessions: &Sessions) -> Vec<ValidationRow> {
+fn judged(conferences: &Conferences) -> Vec<ValidationRow> {
     let [one, two] = [1, 2].map(|wireless| Links::Walk { exponent: JUDGED, wireless });
     let by_mean = |links, wireless: usize| {
-        let gains = QOES.map(|scheme| claims(sessions, links, scheme)[0]);
+        let gains = QOES.map(|scheme| claims(conferences, links, scheme)[0]);
         let most = gains.into_iter().fold(f64::NEG_INFINITY, f64::max);
         CLAIMS.row("walking-mean").with("wireless", wireless).trend(most > 100.0 * RESOLUTION).measured(most)
     };
-    let [_, p90, p10] = claims(sessions, one, PLUM);
+    let [_, p90, p10] = claims(conferences, one, PLUM);
     let mut rows = vec![
         by_mean(one, 1),
         CLAIMS.row("walking-p90").trend(p90 > 1.0 + RESOLUTION).measured(p90),
@@ -148,10 +148,10 @@ fn judged(sessions: &Sessions) -> Vec<ValidationRow> {
     ];
     for scheme in QOES.into_iter().chain([MEAN]) {
         let [plain, worst] =
-            [VANILLA, scheme].map(|scheme| sessions.mean(one, scheme, ConferenceOutcome::worst_down));
+            [VANILLA, scheme].map(|scheme| conferences.mean(one, scheme, ConferenceOutcome::worst_down));
         let row = |key| CLAIMS.row(key).with("scheme", scheme).with("links", "walking");
         rows.push(row("worst").measured(worst / plain.max(1e-3)));
-        rows.push(row("jain").measured(sessions.mean(one, scheme, ConferenceOutcome::jain)));
+        rows.push(row("jain").measured(conferences.mean(one, scheme, ConferenceOutcome::jain)));
     }
     rows.push(by_mean(two, 2));
     rows

@@ -1,16 +1,16 @@
 //! Plum (Chen et al.): every claim of Sec. II and IV, with the loop closed over half-duplex links.
 //!
-//! `sessions.toml` holds the sessions, `channel.toml` and `beyond.toml` runs of scenarios, `claims.toml` what the paper states.
+//! `conferences.toml` holds the conferences, `channel.toml` and `beyond.toml` runs of scenarios, `claims.toml` what the paper states.
 
 mod beyond;
 mod channel;
+mod conferences;
 mod downlink;
 mod eight;
 mod fluid;
 mod mobility;
 mod saturated;
 mod scene;
-mod session;
 mod solver;
 mod traces;
 
@@ -20,7 +20,7 @@ use airbound_report::{Cell, Line};
 
 pub use traces::{TraceSetError, TraceSets};
 
-use session::Sessions;
+use conferences::Conferences;
 
 use super::claims::Claims;
 use super::{Paper, Part, Reproduction, by_claim, shown};
@@ -48,15 +48,15 @@ pub(super) fn reproduce(
     traces: &TraceSets,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Reproduction, TrialError> {
-    let sessions = Sessions::run(traces, effort, progress)?;
-    let [bounds, downlink] = downlink::parts(&sessions, traces, effort);
+    let conferences = Conferences::run(traces, effort, progress)?;
+    let [bounds, downlink] = downlink::parts(&conferences, traces, effort);
     let parts = [
         bounds,
         downlink,
-        eight::distribution(&sessions),
-        eight::shared(&sessions),
-        eight::fairness(&sessions),
-        mobility::part(&sessions, effort)?,
+        eight::distribution(&conferences),
+        eight::shared(&conferences),
+        eight::fairness(&conferences),
+        mobility::part(&conferences, effort)?,
         solver::part(effort),
         channel::part(traces, effort)?,
         beyond::part(effort)?,
@@ -66,7 +66,7 @@ pub(super) fn reproduce(
         rows.extend(found);
         chapters.push(chapter);
     }
-    Ok(Reproduction { paper: Paper::Plum, rows: by_claim(rows), chapters, runs: sessions.len() })
+    Ok(Reproduction { paper: Paper::Plum, rows: by_claim(rows), chapters, runs: conferences.len() })
 }
 
 /// By how many per cent one value exceeds another.
@@ -101,12 +101,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_sessions_and_runs_can_be_read() {
+    fn all_conferences_and_runs_can_be_read() {
         assert!(!CLAIMS.title.is_empty());
         let standard = Effort { standard: true, ..Effort::default() };
         for effort in [Effort::default(), standard, Effort { quick: true, ..standard }] {
-            let cells = session::PLAN.cells(effort);
-            assert!(cells.iter().all(|(_, scheme)| session::PLAN.schemes.contains_key(*scheme)));
+            let cells = conferences::PLAN.cells(effort);
+            assert!(cells.iter().all(|(_, scheme)| conferences::PLAN.schemes.contains_key(*scheme)));
             let trials = beyond::trials(effort).map(|(_, trial)| trial).chain(channel::trials(effort));
             trials.for_each(|trial| assert_eq!(trial.read().map(|_| ()), Ok(()), "{}", trial.name));
         }

@@ -1,4 +1,4 @@
-//! Sessions that the claims ask for: each run once, several at a time.
+//! Conferences that the claims ask for: each run once, several at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,13 +17,13 @@ use super::traces::{Set, TraceSets};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 
-/// The sessions as data.
+/// The conferences as data.
 pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
-    toml::from_str(include_str!("sessions.toml"))
-        .unwrap_or_else(|error| panic!("the sessions of plum are wrong: {error}"))
+    toml::from_str(include_str!("conferences.toml"))
+        .unwrap_or_else(|error| panic!("the conferences of plum are wrong: {error}"))
 });
 
-/// Contents of `sessions.toml`.
+/// Contents of `conferences.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     pub(super) fluid: Fluid,
 }
 
-/// Sessions over traces.
+/// Conferences over traces.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OverTraces {
@@ -41,7 +41,7 @@ pub(super) struct OverTraces {
     pub(super) figures: BTreeMap<String, Figure>,
 }
 
-/// Sessions of a figure: all combinations, for both sets of traces.
+/// Conferences of a figure: all combinations, for both sets of traces.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Figure {
@@ -54,7 +54,7 @@ pub(super) struct Figure {
     schemes: Vec<String>,
 }
 
-/// Sessions of Fig. 14.
+/// Conferences of Fig. 14.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Walks {
@@ -63,7 +63,7 @@ pub(super) struct Walks {
     pub(super) exponents: BTreeMap<String, Vec<String>>,
 }
 
-/// Number and length of the sessions of each cell.
+/// Number and length of the conferences of each cell.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Length {
@@ -166,7 +166,7 @@ impl Links {
 type Cell = (Links, &'static str);
 
 impl Plan {
-    /// All sessions, without their seeds.
+    /// All conferences, without their seeds.
     pub(super) fn cells(&'static self, effort: Effort) -> BTreeSet<Cell> {
         let mut cells = BTreeSet::new();
         for Figure { servers, sharing, clients, schemes } in self.traces.figures.values() {
@@ -191,12 +191,12 @@ impl Plan {
     }
 }
 
-/// Outcomes of all sessions, by seed.
+/// Outcomes of all conferences, by seed.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(BTreeMap<Cell, Vec<ConferenceOutcome>>);
+pub(super) struct Conferences(BTreeMap<Cell, Vec<ConferenceOutcome>>);
 
-impl Sessions {
-    /// Runs all sessions of the plan.
+impl Conferences {
+    /// Runs all conferences of the plan.
     pub(super) fn run(
         traces: &TraceSets,
         effort: Effort,
@@ -228,14 +228,14 @@ impl Sessions {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
             Ok(outcome)
         })?;
-        let mut sessions = Self::default();
+        let mut conferences = Self::default();
         for ((cell, _), outcome) in all.into_iter().zip(outcomes) {
-            sessions.0.entry(cell).or_default().push(outcome);
+            conferences.0.entry(cell).or_default().push(outcome);
         }
-        Ok(sessions)
+        Ok(conferences)
     }
 
-    /// Returns the number of sessions.
+    /// Returns the number of conferences.
     pub(super) fn len(&self) -> usize {
         self.0.values().map(Vec::len).sum()
     }
@@ -243,10 +243,10 @@ impl Sessions {
     /// Returns the outcomes of a session by seed.
     ///
     /// # Panics
-    /// If `sessions.toml` has no such session, which is a defect of this crate.
+    /// If `conferences.toml` has no such session, which is a defect of this crate.
     pub(super) fn of(&self, links: Links, scheme: &'static str) -> &[ConferenceOutcome] {
         let found = self.0.get(&(links, scheme));
-        found.unwrap_or_else(|| panic!("sessions.toml has no session over {links:?} under {scheme}"))
+        found.unwrap_or_else(|| panic!("conferences.toml has no session over {links:?} under {scheme}"))
     }
 
     /// Returns the mean over seeds of what `figure` reads.
