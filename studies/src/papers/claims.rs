@@ -437,6 +437,7 @@ caption = "a matrix"
         assert_eq!((case.reference, case.within()), (Some(261.3), Some(true)));
         assert_eq!(claims.row("rtt").reference(11.0).measured(11.5).within(), Some(true));
         assert_eq!(claims.row("rtt").holds(None).measured, None);
+        assert_eq!(claims.row("rtt").told(11.5).verdict, Verdict::Trend);
         assert_eq!(claims.row("rtt").judging(false).measured(11.5).within(), None);
     }
 

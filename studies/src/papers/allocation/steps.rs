@@ -181,7 +181,8 @@ fn total(run: &Measured) -> Vec<(f64, f64)> {
 /// When the rate came within a tenth of its last value to stay within a fifth; and its largest value over the last.
 fn reached(run: &Measured) -> Option<(f64, f64)> {
     let rates = total(run);
-    let last = mean(&between(&rates, 25.0_f64.next_up(), f64::INFINITY))?;
+    let tail: Vec<f64> = rates.iter().filter(|(at, _)| *at > 25.0).map(|(_, rate)| *rate).collect();
+    let last = mean(&tail)?;
     let left =
         rates.iter().filter(|(_, rate)| (rate / last - 1.0).abs() > 0.2).map(|(at, _)| *at).reduce(f64::max);
     let near =
