@@ -134,7 +134,7 @@ fn digest(bytes: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 /// The presets were frozen before the first runs of Law. A change of these numbers changes the channel of every figure
-/// of docs/understand/law.md: give the reason in docs/understand/office-channel.md, and make all figures again.
+/// of docs/results/law.md: give the reason in docs/understand/office-channel.md, and make all figures again.
 #[test]
 fn the_presets_are_frozen() {
     for (preset, numbers, course) in FROZEN {
