@@ -14,6 +14,7 @@ pub mod plan;
 mod trial;
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 pub use markdown::{grid_markdown, markdown, rows_markdown};
 pub use trial::{Trial, TrialError};
@@ -27,16 +28,23 @@ pub struct Effort {
     pub standard: bool,
     /// Simulations at a time.
     pub jobs: NonZeroUsize,
+    /// First seed of the runs of a paper, from 1.
+    pub first_seed: u64,
 }
 
 impl Default for Effort {
     /// Full length, one simulation at a time.
     fn default() -> Self {
-        Self { quick: false, standard: false, jobs: NonZeroUsize::MIN }
+        Self { quick: false, standard: false, jobs: NonZeroUsize::MIN, first_seed: 1 }
     }
 }
 
 impl Effort {
+    /// Returns the seeds of so many runs.
+    pub(crate) const fn seeds(self, count: u64) -> RangeInclusive<u64> {
+        self.first_seed..=self.first_seed + count - 1
+    }
+
     /// `full`, or `quick` where that is asked for.
     pub(crate) const fn seconds(self, full: u32, quick: u32) -> u32 {
         if self.quick { quick } else { full }

@@ -19,13 +19,9 @@ pub fn rows_markdown(title: &str, rows: &[ValidationRow]) -> String {
     text += "| id | metric | reference | ours | difference | verdict |\n|---|---|---:|---:|---:|---|\n";
     for row in rows {
         let verdict = match row.verdict {
-            Verdict::Match => "match",
-            Verdict::Trend => "trend",
-            Verdict::Differs => "**differs**",
-            Verdict::NotRun => "not run",
+            Verdict::Missed => "**missed**",
+            verdict => verdict.text(),
         };
-        // An informing row judges nothing.
-        let verdict = if row.tolerance.is_none() { "-" } else { verdict };
         let unit = if row.unit.is_empty() { String::new() } else { format!(" ({})", row.unit) };
         let _ = writeln!(
             text,
@@ -85,8 +81,8 @@ mod tests {
     #[test]
     fn a_row_is_one_line() {
         let tolerance = Some(Tolerance::Relative(0.1));
-        let row = ValidationRow::judged("a", "b", "ms", Some(10.0), Some(12.0), tolerance, false, "why");
+        let row = ValidationRow::judged("a", "b", "ms", Some(10.0), Some(12.0), tolerance, "why");
         let text = markdown(Rung::Closed, &[row]);
-        assert!(text.ends_with("| a | b (ms) | 10.00 | 12.00 | +20.0 % | **differs** |\n\n"), "{text}");
+        assert!(text.ends_with("| a | b (ms) | 10.00 | 12.00 | +20.0 % | **missed** |\n\n"), "{text}");
     }
 }

@@ -5,7 +5,6 @@ use crate::figures::Figure;
 use crate::grid::Grid;
 use crate::page::{Section, page};
 use crate::plot::{self, Frame};
-use crate::validate::{ValidationRow, validation_grid};
 
 /// A named line.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -212,29 +211,26 @@ pub fn chapters_html(
     page(title, subtitle, &sections)
 }
 
-/// A reproduction as one HTML page: the claims, the chapters, and the matching and differing rows.
+/// A reproduction as one HTML page: the verdicts, each table under its title, the chapters, and the reasons.
 ///
 /// # Errors
 /// If a chart or the page cannot be rendered, which are defects.
 pub fn reproduction_html(
     title: &str,
     subtitle: &str,
-    rows: &[ValidationRow],
+    verdicts: &[Grid],
     chapters: &[Chapter],
-    conclusion: &Grid,
+    reasons: &Grid,
 ) -> Result<String, ReportError> {
-    let mut sections = vec![Section {
-        title: "The paper's claims beside ours".to_owned(),
-        tables: vec![validation_grid("", rows)],
+    let table = |table: &Grid| Section {
+        title: table.title.clone(),
+        tables: vec![Grid { title: String::new(), ..table.clone() }],
         ..Section::default()
-    }];
+    };
+    let mut sections: Vec<Section> = verdicts.iter().map(table).collect();
     for chapter in chapters {
         sections.push(chapter.section()?);
     }
-    sections.push(Section {
-        title: "What matches, what differs, and why".to_owned(),
-        tables: vec![conclusion.clone()],
-        ..Section::default()
-    });
+    sections.push(table(reasons));
     page(title, subtitle, &sections)
 }

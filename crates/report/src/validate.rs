@@ -16,6 +16,8 @@ pub enum Tolerance {
     Absolute(f64),
     /// A factor upwards and downwards, at least 1.
     Factor(f64),
+    /// The least and the greatest value, in the unit of the row; the reference has no part in it.
+    Range(f64, f64),
     /// The reference is a lower bound.
     AtLeast,
     /// The reference is an upper bound.
@@ -33,6 +35,7 @@ impl Tolerance {
                 let (low, high) = (reference / factor, reference * factor);
                 low.min(high) <= measured && measured <= low.max(high)
             }
+            Self::Range(least, greatest) => (least..=greatest).contains(&measured),
             Self::AtLeast => measured >= reference,
             Self::AtMost => measured <= reference,
         }
@@ -43,34 +46,62 @@ impl Tolerance {
             Self::Relative(fraction) => format!("± {} %", number(100.0 * fraction)),
             Self::Absolute(difference) => format!("± {}", number(difference)),
             Self::Factor(factor) => format!("× {}", number(factor)),
+            Self::Range(least, greatest) => format!("{} to {}", number(least), number(greatest)),
             Self::AtLeast => "or more".to_owned(),
             Self::AtMost => "or less".to_owned(),
         }
     }
 }
 
-/// Verdict of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Verdict of a row, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Nothing is judged.
+    Informs,
     /// Within the tolerance.
-    Match,
+    Held,
+    /// Better than the tolerance, under conditions like those of the source.
+    Beyond,
     /// The value differs, but the direction or order claimed by the source holds.
     Trend,
     /// Neither value nor trend holds.
-    Differs,
+    Missed,
     /// Not measured.
     NotRun,
 }
 
 impl Verdict {
-    const fn text(self) -> &'static str {
+    /// All that judge, the best first.
+    pub const JUDGING: [Self; 5] = [Self::Held, Self::Beyond, Self::Trend, Self::Missed, Self::NotRun];
+
+    /// Returns the word that tables show.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
         match self {
-            Self::Match => "match",
+            Self::Informs => NOTHING,
+            Self::Held => "held",
+            Self::Beyond => "beyond",
             Self::Trend => "trend",
-            Self::Differs => "differs",
+            Self::Missed => "missed",
             Self::NotRun => "not run",
         }
+    }
+
+    /// Whether the source's value is reached.
+    #[must_use]
+    pub const fn is_reached(self) -> bool {
+        matches!(self, Self::Held | Self::Beyond)
+    }
+
+    /// Returns how many of the verdicts there are of each kind that judges, in words: "3 held, 1 missed".
+    #[must_use]
+    pub fn counts(verdicts: &[Self]) -> String {
+        let count = |kind: Self| (verdicts.iter().filter(|verdict| **verdict == kind).count(), kind.text());
+        let counts = Self::JUDGING.map(count);
+        let said =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        said.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -103,8 +134,8 @@ fn six_digits<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok
 }
 
 impl ValidationRow {
-    /// A row judged by its numbers: `Match` within the tolerance, `NotRun` without a measured value, else `Trend`
-    /// if `trend_holds`, else `Differs`.
+    /// A row judged by its numbers: `NotRun` without a measured value, `Informs` without a tolerance or a reference, `Held`
+    /// within the tolerance, else `Missed`.
     #[must_use]
     #[allow(clippy::too_many_arguments)]
     pub fn judged(
@@ -114,7 +145,6 @@ impl ValidationRow {
         reference: Option<f64>,
         measured: Option<f64>,
         tolerance: Option<Tolerance>,
-        trend_holds: bool,
         note: impl Into<String>,
     ) -> Self {
         let mut row = Self {
@@ -129,17 +159,31 @@ impl ValidationRow {
         };
         row.verdict = match (row.measured, row.within()) {
             (None, _) => Verdict::NotRun,
-            (Some(_), Some(true)) => Verdict::Match,
-            (Some(_), _) if trend_holds => Verdict::Trend,
-            (Some(_), _) => Verdict::Differs,
+            (Some(_), None) => Verdict::Informs,
+            (Some(_), Some(true)) => Verdict::Held,
+            (Some(_), Some(false)) => Verdict::Missed,
         };
         row
+    }
+
+    /// The same row with another verdict, `Trend` or `Beyond`, if it was `Missed`.
+    #[must_use]
+    pub fn if_missed(mut self, verdict: Verdict) -> Self {
+        if self.verdict == Verdict::Missed {
+            self.verdict = verdict;
+        }
+        self
     }
 
     /// Whether the measured value is within the tolerance; `None` if one of the three is missing.
     #[must_use]
     pub fn within(&self) -> Option<bool> {
-        Some(self.tolerance?.holds(self.reference?, self.measured?))
+        let tolerance = self.tolerance?;
+        let reference = match tolerance {
+            Tolerance::Range(least, _) => least,
+            _ => self.reference?,
+        };
+        Some(tolerance.holds(reference, self.measured?))
     }
 }
 
@@ -158,11 +202,11 @@ pub fn outcome(rows: &[ValidationRow]) -> Outcome {
     if rows.iter().any(|row| row.within() == Some(false)) { Outcome::Failed } else { Outcome::Passed }
 }
 
-/// The rows as a JSON list, with a line feed at its end.
+/// Rows as a JSON list, with a line feed at its end.
 ///
 /// # Errors
 /// If serialisation fails, which is a defect; numbers that are not finite become null.
-pub fn validation_json(rows: &[ValidationRow]) -> Result<String, ReportError> {
+pub fn validation_json<Row: Serialize>(rows: &[Row]) -> Result<String, ReportError> {
     let mut text = serde_json::to_string_pretty(rows)?;
     text.push('\n');
     Ok(text)
@@ -210,24 +254,18 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
             value(row.measured),
             difference,
             row.tolerance.map_or(NOTHING.to_owned(), Tolerance::text),
-            if row.tolerance.is_none() { NOTHING.to_owned() } else { row.verdict.text().to_owned() },
+            row.verdict.text().to_owned(),
             note,
         ];
         grid.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    // Rows without a tolerance only inform.
-    let judged = || rows.iter().filter(|row| row.tolerance.is_some());
-    let count = |verdict| judged().filter(|row| row.verdict == verdict).count();
-    let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
-    grid.note = format!(
-        "{} rows: {} inform; {} match, {} trend, {} differ, {} not run; {outside} outside their tolerance.",
-        rows.len(),
-        rows.len() - judged().count(),
-        count(Verdict::Match),
-        count(Verdict::Trend),
-        count(Verdict::Differs),
-        count(Verdict::NotRun),
-    );
+    let verdicts: Vec<Verdict> = rows.iter().map(|row| row.verdict).collect();
+    let inform = verdicts.iter().filter(|verdict| **verdict == Verdict::Informs).count();
+    grid.note = format!("{} rows: {}", rows.len(), Verdict::counts(&verdicts));
+    if inform > 0 {
+        grid.note += &format!("; {inform} inform");
+    }
+    grid.note.push('.');
     for (index, note) in notes.iter().enumerate() {
         grid.note += &format!("\n{}: {note}", index + 1);
     }

@@ -209,52 +209,48 @@ fn many_schemes_and_long_names_still_make_a_page() {
     assert!(many.to_text(100).lines().all(|line| line.chars().count() <= 100));
 }
 
-fn row(
-    reference: Option<f64>,
-    measured: Option<f64>,
-    tolerance: Option<Tolerance>,
-    trend: bool,
-) -> ValidationRow {
-    ValidationRow::judged("vr-alone-p95", "VR p95", "ms", reference, measured, tolerance, trend, "Sec. III-A")
+fn row(reference: Option<f64>, measured: Option<f64>, tolerance: Option<Tolerance>) -> ValidationRow {
+    ValidationRow::judged("vr-alone-p95", "VR p95", "ms", reference, measured, tolerance, "Sec. III-A")
 }
 
 #[test]
 fn verdicts_follow_the_numbers() {
     let within = Some(Tolerance::Relative(0.02));
-    assert_eq!(row(Some(100.0), Some(102.0), within, false).verdict, Verdict::Match);
-    assert_eq!(row(Some(100.0), Some(97.9), within, false).verdict, Verdict::Differs);
-    assert_eq!(row(Some(100.0), Some(97.9), within, true).verdict, Verdict::Trend);
-    assert_eq!(row(Some(100.0), None, within, true).verdict, Verdict::NotRun);
-    assert_eq!(row(Some(100.0), Some(f64::NAN), within, false).verdict, Verdict::Differs);
-    assert_eq!(row(Some(4.0), Some(6.0), Some(Tolerance::Factor(1.5)), false).verdict, Verdict::Match);
-    assert_eq!(row(Some(4.0), Some(2.6), Some(Tolerance::Factor(1.5)), false).verdict, Verdict::Differs);
-    assert_eq!(row(Some(0.3), Some(0.31), Some(Tolerance::Absolute(0.02)), false).verdict, Verdict::Match);
+    let verdict = |reference, measured, tolerance| row(Some(reference), measured, tolerance).verdict;
+    assert_eq!(verdict(100.0, Some(102.0), within), Verdict::Held);
+    assert_eq!(verdict(100.0, Some(97.9), within), Verdict::Missed);
+    assert_eq!(verdict(100.0, None, within), Verdict::NotRun);
+    assert_eq!(verdict(100.0, Some(f64::NAN), within), Verdict::Missed);
+    assert_eq!(verdict(4.0, Some(6.0), Some(Tolerance::Factor(1.5))), Verdict::Held);
+    assert_eq!(verdict(4.0, Some(2.6), Some(Tolerance::Factor(1.5))), Verdict::Missed);
+    assert_eq!(verdict(0.3, Some(0.31), Some(Tolerance::Absolute(0.02))), Verdict::Held);
+    assert_eq!(verdict(100.0, Some(1.0), None), Verdict::Informs);
+    // A range judges without a reference.
+    assert_eq!(row(None, Some(-80.0), Some(Tolerance::Range(-84.0, -75.0))).verdict, Verdict::Held);
+    assert_eq!(row(None, Some(-90.0), Some(Tolerance::Range(-84.0, -75.0))).verdict, Verdict::Missed);
 
-    assert_eq!(
-        outcome(&[row(Some(1.0), None, within, false), row(Some(1.0), Some(9.0), None, false)]),
-        Outcome::Passed
-    );
+    let missed = || row(Some(100.0), Some(97.9), within);
+    assert_eq!(missed().if_missed(Verdict::Trend).verdict, Verdict::Trend);
+    assert_eq!(row(Some(100.0), Some(99.0), within).if_missed(Verdict::Trend).verdict, Verdict::Held);
+    assert_eq!(outcome(&[row(Some(1.0), None, within), row(Some(1.0), Some(9.0), None)]), Outcome::Passed);
     // A value outside its tolerance fails even if the trend holds.
-    assert_eq!(outcome(&[row(Some(1.0), Some(9.0), within, true)]), Outcome::Failed);
-    assert_eq!(outcome(&[row(Some(1.0), Some(f64::NAN), within, true)]), Outcome::Failed);
+    assert_eq!(outcome(&[missed().if_missed(Verdict::Trend)]), Outcome::Failed);
+    assert_eq!(outcome(&[row(Some(1.0), Some(f64::NAN), within)]), Outcome::Failed);
 }
 
 #[test]
 fn validation_rows_have_the_agreed_keys() {
-    let rows = [
-        row(Some(7.98), Some(7.123_456_78), Some(Tolerance::Factor(1.5)), false),
-        row(None, None, None, false),
-    ];
+    let rows = [row(Some(7.98), Some(7.123_456_78), Some(Tolerance::Factor(1.5))), row(None, None, None)];
     let json = serde_json::to_string(&rows).unwrap();
     assert_eq!(
         json,
         "[{\"id\":\"vr-alone-p95\",\"metric\":\"VR p95\",\"unit\":\"ms\",\"reference\":7.98,\"measured\":7.12346,\
-         \"tolerance\":{\"factor\":1.5},\"verdict\":\"match\",\"note\":\"Sec. III-A\"},\
+         \"tolerance\":{\"factor\":1.5},\"verdict\":\"held\",\"note\":\"Sec. III-A\"},\
          {\"id\":\"vr-alone-p95\",\"metric\":\"VR p95\",\"unit\":\"ms\",\"reference\":null,\"measured\":null,\
          \"tolerance\":null,\"verdict\":\"not_run\",\"note\":\"Sec. III-A\"}]"
     );
     let read: Vec<ValidationRow> = serde_json::from_str(&validation_json(&rows).unwrap()).unwrap();
-    assert_eq!((read.len(), read[0].verdict, read[1].measured), (2, Verdict::Match, None));
+    assert_eq!((read.len(), read[0].verdict, read[1].measured), (2, Verdict::Held, None));
     let text = validation_grid("papers", &rows).to_text(100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("-10.7 %") && text.contains("1 inform"), "{text}");

@@ -45,8 +45,19 @@ pub(super) enum CommandError {
     #[error("{0} of {1} aims are missed; docs/results/agent.md says why")]
     Demonstration(usize, usize),
     /// A reproduction in which not every claim holds.
-    #[error("{0} of {1} rows fall outside their tolerance; docs/results/{2}.md says why")]
-    Reproduction(usize, usize, &'static str),
+    #[error(
+        "{reached} of {of} headlines are reached, {failed} rows are not; docs/results/{paper}.md says why"
+    )]
+    Reproduction {
+        /// Headlines that are reached.
+        reached: usize,
+        /// Headlines.
+        of: usize,
+        /// Rows outside their tolerance.
+        failed: usize,
+        /// Name of the paper.
+        paper: &'static str,
+    },
     /// A state that cannot occur.
     #[error("{0}; this is a defect of airbound")]
     Defect(String),
@@ -68,7 +79,7 @@ impl CommandError {
             Self::Lab(LabError::Guest(_))
             | Self::Validation(..)
             | Self::Demonstration(..)
-            | Self::Reproduction(..)
+            | Self::Reproduction { .. }
             | Self::Defect(_)
             | Self::Panic => 1,
             _ => 2,

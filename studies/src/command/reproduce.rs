@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use airbound_console::{Steps, Verbosity, output};
-use airbound_report::{validation_grid, validation_json};
+use airbound_report::validation_json;
 use airbound_runs::folder::{Fresh, write_whole};
 use airbound_runs::jobs;
 
 use super::args::Reproduce;
 use super::error::CommandError;
 use crate::papers::{Paper, TraceSets};
-use crate::{Effort, grid_markdown, rows_markdown};
+use crate::{Effort, grid_markdown};
 
 pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CommandError> {
     let paper = Paper::named(&reproduce.paper)
@@ -21,6 +21,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         quick: reproduce.quick,
         standard: reproduce.standard,
         jobs: NonZeroUsize::new(jobs::threads(reproduce.jobs)).unwrap_or(NonZeroUsize::MIN),
+        first_seed: reproduce.seed,
     };
     let is_plum = paper == Paper::Plum;
     if !is_plum && (reproduce.standard || reproduce.traces.is_some()) {
@@ -48,34 +49,42 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CommandError::Defect(error.to_string()))?;
     drop(steps);
-    write_whole(&page, &result.to_html()?)?;
+    write_whole(&page, &result.to_html(effort)?)?;
     if let Some(fresh) = fresh {
         fresh.keep();
     }
     if verbosity.json {
         output::print(&validation_json(&result.rows)?)?;
-    } else if reproduce.markdown {
-        let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
-        let conclusion = result.conclusion();
-        let tables: String = tables.chain([&conclusion]).map(grid_markdown).collect();
-        output::say(verbosity, &(rows_markdown(paper.title(), &result.rows) + &tables))?;
     } else {
-        let width = output::width();
-        let mut text = validation_grid(paper.title(), &result.rows).to_text(width);
-        for table in result.chapters.iter().flat_map(|chapter| &chapter.tables) {
-            text += &format!("\n{}", table.to_text(width));
-        }
-        text += &format!("\n{}", result.conclusion().to_text(width));
-        text += &format!("\n{} simulations. Report: {}\n", result.runs, page.display());
+        let verdicts = result.verdicts();
+        let conclusion = result.conclusion();
+        let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
+        let tables = verdicts.iter().chain(tables).chain([&conclusion]);
+        let text = if reproduce.markdown {
+            format!("### {}\n\n", paper.title()) + &tables.map(grid_markdown).collect::<String>()
+        } else {
+            let width = output::width();
+            let tables: String = tables.map(|table| format!("\n{}", table.to_text(width))).collect();
+            format!("{}\n{tables}\n{} simulations. Report: {}\n", paper.title(), result.runs, page.display())
+        };
         output::say(verbosity, &text)?;
     }
-    let outside = result.rows.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 {
+    if effort.quick {
+        output::say(verbosity, QUICK)?;
+    }
+    let failed = result.failed(effort).len();
+    if failed == 0 {
         Ok(())
     } else {
-        Err(CommandError::Reproduction(outside, result.rows.len(), paper.name()))
+        let headlines = result.headlines();
+        let reached = headlines.iter().filter(|judged| judged.verdict.is_reached()).count();
+        Err(CommandError::Reproduction { reached, of: headlines.len(), failed, paper: paper.name() })
     }
 }
+
+/// Words below the tables of a quick reproduction.
+const QUICK: &str = "\nThis was --quick: shorter runs, fewer seeds and settings. Its verdicts are a first look; it fails only on rows \
+whose verdict was the same with ten seeds.\n";
 
 fn default_page(paper: Paper) -> PathBuf {
     PathBuf::from("runs").join(format!("reproduce-{}.html", paper.name()))

@@ -20,6 +20,7 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
     let effort = Effort {
         quick: validate.quick,
         standard: false,
+        first_seed: 1,
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
     let mut all: Vec<ValidationRow> = Vec::new();

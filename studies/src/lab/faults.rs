@@ -109,7 +109,6 @@ fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
             case.longest_ms,
             line.map(|line| line.outage_ms),
             case.longest_ms.map(|_| Tolerance::AtMost),
-            false,
             lost,
         ),
         ValidationRow::judged(
@@ -119,7 +118,6 @@ fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
             Some(1.0),
             order,
             Some(Tolerance::AtLeast),
-            false,
             state,
         ),
     ]

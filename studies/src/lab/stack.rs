@@ -347,7 +347,7 @@ fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<
     let row = |(metric, unit, tolerance, reading): (String, &str, Option<Tolerance>, Reading<'_>)| {
         let reference = kernel.as_ref().and_then(&reading);
         let measured = reference.and_then(|_| reading(ours));
-        ValidationRow::judged(case.id, metric, unit, reference, measured, tolerance, false, note.clone())
+        ValidationRow::judged(case.id, metric, unit, reference, measured, tolerance, note.clone())
     };
     readings.into_iter().map(row).collect()
 }

@@ -119,7 +119,6 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
             Some(model.goodput.as_mbps_f64()),
             Some(goodput),
             Some(Tolerance::Relative(0.02)),
-            false,
             "sum over the stations; retry limit 7",
         ));
         rows.push(ValidationRow::judged(
@@ -129,7 +128,6 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
             Some(model.point.collision),
             outcome.summary.air.collision_rate,
             Some(Tolerance::Absolute(0.02)),
-            false,
             "collided over all transmissions",
         ));
     }

@@ -28,5 +28,5 @@ fn exact(
     note: &str,
 ) -> ValidationRow {
     let tolerance = Some(Tolerance::Absolute(rounding));
-    ValidationRow::judged(id, metric, unit, Some(reference), Some(measured), tolerance, false, note)
+    ValidationRow::judged(id, metric, unit, Some(reference), Some(measured), tolerance, note)
 }

@@ -1,15 +1,18 @@
 //! Claims as data: what a paper states, how far ours may lie from it, and the words of its page.
 //!
-//! `claims.toml` of a paper holds `[rows.KEY]` (one judged quantity, or one for each of several cases), `[reasons]` (why a claim
-//! differs), and the words of `[chapters.KEY]`, `[tables.KEY]` and `[charts.KEY]`. The analysis names a key and gives the measured
+//! `claims.toml` of a paper holds `[[headlines]]` (the statements by which readers know it), `[rows.KEY]` (one judged quantity, or
+//! one for each of several cases), `[reasons]` (why a claim differs), and the words of `[chapters.KEY]`, `[tables.KEY]` and
+//! `[charts.KEY]`. The analysis names a key and gives the measured
 //! value. `{name}` in a text stands for what [`Row::with`] gives it.
 
 use std::collections::BTreeMap;
 
 use airbound_report::{
-    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Matrix, Tails, Tolerance, ValidationRow,
+    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Matrix, Tails, Tolerance, ValidationRow, Verdict,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::headlines::Headline;
 
 /// The claims of a paper.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,6 +20,9 @@ use serde::Deserialize;
 pub(crate) struct Claims {
     /// Heading of the page.
     pub(crate) title: String,
+    /// The statements by which readers know the paper, in its order.
+    #[serde(default)]
+    pub(crate) headlines: Vec<Headline>,
     #[serde(default)]
     rows: BTreeMap<String, RowText>,
     /// Why a claim does not hold in every row, by the claim's identity.
@@ -55,11 +61,62 @@ struct RowText {
     tolerance: Option<Tolerance>,
     /// The direction that the paper claims, for a value outside the tolerance.
     trend: Option<Trend>,
+    /// The side on which a value outside the tolerance is better than the paper's.
+    better: Option<Better>,
+    /// The least and the greatest value of the paper's baseline: a better value is `beyond` where ours lies between them too.
+    baseline: Option<(f64, f64)>,
+    /// The headline that the row is part of.
+    headline: Option<String>,
+    #[serde(default)]
+    origin: Origin,
     #[serde(default)]
     note: String,
-    /// Cases that differ in reference, tolerance or note: the first whose `when` holds is taken.
+    /// Cases that differ in what they name: the first whose `when` holds is taken.
     #[serde(default)]
     cases: Vec<Case>,
+}
+
+/// Source of the aim of a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The paper states it.
+    #[default]
+    Paper,
+    /// It is an aim of this project.
+    Ours,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Better {
+    Above,
+    Below,
+}
+
+/// A row of a reproduction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClaimRow {
+    /// The quantity beside its reference.
+    #[serde(flatten)]
+    pub row: ValidationRow,
+    /// The headline that it is part of; in JSON, whether there is one.
+    #[serde(serialize_with = "is_some")]
+    pub headline: Option<String>,
+    /// Source of its aim.
+    pub origin: Origin,
+}
+
+fn is_some<S: Serializer>(value: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(value.is_some())
+}
+
+impl std::ops::Deref for ClaimRow {
+    type Target = ValidationRow;
+
+    fn deref(&self) -> &ValidationRow {
+        &self.row
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -85,6 +142,9 @@ struct Case {
     when: BTreeMap<String, String>,
     reference: Option<f64>,
     tolerance: Option<Tolerance>,
+    baseline: Option<(f64, f64)>,
+    headline: Option<String>,
+    origin: Option<Origin>,
     note: Option<String>,
 }
 
@@ -171,14 +231,25 @@ impl Claims {
     pub(crate) fn each<'a>(
         &'a self,
         key: &str,
-        judge: impl Fn(Row<'a>, &'a BTreeMap<String, String>) -> ValidationRow,
-    ) -> Vec<ValidationRow> {
+        judge: impl Fn(Row<'a>, &'a BTreeMap<String, String>) -> ClaimRow,
+    ) -> Vec<ClaimRow> {
         let text = Self::find(&self.rows, key);
         let row = |case: &'a Case| {
             let values = case.when.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             judge(Row { values, case: Some(case), ..Row::of(text) }, &case.when)
         };
         text.cases.iter().map(row).collect()
+    }
+
+    /// Returns names of headlines that rows give and that there are not.
+    #[cfg(test)]
+    pub(crate) fn unknown_headlines(&self) -> Vec<&str> {
+        let named = self
+            .rows
+            .values()
+            .flat_map(|row| row.cases.iter().map(|case| &case.headline).chain([&row.headline]));
+        let known = |name: &&str| self.headlines.iter().any(|headline| headline.key == *name);
+        named.flatten().map(String::as_str).filter(|name| !known(name)).collect()
     }
 
     /// Why a claim does not hold in every row.
@@ -281,7 +352,7 @@ impl Claims {
     ///
     /// # Panics
     /// As [`Claims::row`].
-    pub(crate) fn bars_of_rows(&self, key: &str, series: &str, rows: &[ValidationRow]) -> Chart {
+    pub(crate) fn bars_of_rows(&self, key: &str, series: &str, rows: &[ClaimRow]) -> Chart {
         let bar = |metric: &str| {
             let row = rows.iter().find(|row| row.metric == metric)?;
             Some(Bar { value: row.measured?, range: None, reference: row.reference })
@@ -324,13 +395,15 @@ pub(crate) struct Row<'a> {
     /// The case, where it is known before the values are.
     case: Option<&'a Case>,
     reference: Option<f64>,
+    baseline: Option<f64>,
     trend_holds: bool,
     judges: bool,
 }
 
 impl<'a> Row<'a> {
     const fn of(text: &'a RowText) -> Self {
-        Self { text, values: Vec::new(), case: None, reference: None, trend_holds: false, judges: true }
+        let values = Vec::new();
+        Self { text, values, case: None, reference: None, baseline: None, trend_holds: false, judges: true }
     }
 
     /// Fills a placeholder, and selects the case in which it has this value.
@@ -342,6 +415,12 @@ impl<'a> Row<'a> {
     /// Takes a reference that is computed, in place of the file's.
     pub(crate) fn reference(mut self, reference: impl Into<Option<f64>>) -> Self {
         self.reference = reference.into();
+        self
+    }
+
+    /// Takes our value of the baseline that the paper compares with.
+    pub(crate) fn baseline(mut self, baseline: impl Into<Option<f64>>) -> Self {
+        self.baseline = baseline.into();
         self
     }
 
@@ -358,8 +437,8 @@ impl<'a> Row<'a> {
     }
 
     /// Judges the measured value; `None` where nothing was measured.
-    pub(crate) fn measured(self, measured: impl Into<Option<f64>>) -> ValidationRow {
-        let Self { text, values, case, reference, trend_holds, judges } = self;
+    pub(crate) fn measured(self, measured: impl Into<Option<f64>>) -> ClaimRow {
+        let Self { text, values, case, reference, baseline, trend_holds, judges } = self;
         let applies = |case: &&Case| {
             case.when
                 .iter()
@@ -370,35 +449,55 @@ impl<'a> Row<'a> {
         let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance).filter(|_| judges);
         let note = case.and_then(|case| case.note.as_ref()).unwrap_or(&text.note);
         let measured = measured.into();
-        let in_direction = text.trend.zip(measured).is_some_and(|(trend, measured)| trend.holds(measured));
-        ValidationRow::judged(
+        let row = ValidationRow::judged(
             filled(&text.claim, &values),
             filled(&text.metric, &values),
             filled(&text.unit, &values),
             reference,
             measured,
             tolerance,
-            trend_holds || in_direction,
             filled(note, &values),
-        )
+        );
+        let alike = case.and_then(|case| case.baseline).or(text.baseline).zip(baseline);
+        let alike = alike.is_some_and(|((least, greatest), ours)| (least..=greatest).contains(&ours));
+        let is_better = text.better.zip(measured).is_some_and(|(better, measured)| {
+            let (least, greatest) = match tolerance {
+                Some(Tolerance::Range(least, greatest)) => (least, greatest),
+                _ => (reference.unwrap_or(f64::NAN), reference.unwrap_or(f64::NAN)),
+            };
+            match better {
+                Better::Above => measured > greatest,
+                Better::Below => measured < least,
+            }
+        });
+        let in_direction = text.trend.zip(measured).is_some_and(|(trend, measured)| trend.holds(measured));
+        let outside = match (is_better, alike) {
+            (true, true) => Verdict::Beyond,
+            (true, false) => Verdict::Trend,
+            (false, _) if trend_holds || in_direction => Verdict::Trend,
+            (false, _) => Verdict::Missed,
+        };
+        let headline = case.and_then(|case| case.headline.as_ref()).or(text.headline.as_ref());
+        ClaimRow {
+            row: row.if_missed(outside),
+            headline: headline.filter(|_| judges).cloned(),
+            origin: case.and_then(|case| case.origin).unwrap_or(text.origin),
+        }
     }
 
     /// Tells a value that nothing is compared with.
-    pub(crate) fn told(self, measured: impl Into<Option<f64>>) -> ValidationRow {
-        let measured = measured.into();
-        self.trend(measured.is_some()).measured(measured)
+    pub(crate) fn told(self, measured: impl Into<Option<f64>>) -> ClaimRow {
+        self.judging(false).measured(measured)
     }
 
     /// Judges a statement: 1 where it holds, 0 where it does not; `None` where nothing was measured.
-    pub(crate) fn holds(self, holds: impl Into<Option<bool>>) -> ValidationRow {
+    pub(crate) fn holds(self, holds: impl Into<Option<bool>>) -> ClaimRow {
         self.measured(holds.into().map(|holds| if holds { 1.0 } else { 0.0 }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use airbound_report::Verdict;
-
     use super::*;
 
     const TEXT: &str = r#"
@@ -412,6 +511,15 @@ tolerance = { relative = 0.1 }
 trend = { below = 14 }
 note = "Fig. 1"
 cases = [{ when = { scheme = "PIE" }, reference = 261.3, tolerance = "at_most" }]
+[rows.change]
+claim = "hops"
+metric = "change of {rival}"
+tolerance = { range = [-83.2, -75.3] }
+trend = { below = 0 }
+better = "below"
+baseline = [186, 274]
+headline = "tail"
+cases = [{ when = { rival = "LLRA" }, origin = "ours" }]
 [reasons]
 hops = "{because}"
 more-hops = { as = "hops" }
@@ -437,7 +545,7 @@ caption = "a matrix"
         assert_eq!((case.reference, case.within()), (Some(261.3), Some(true)));
         assert_eq!(claims.row("rtt").reference(11.0).measured(11.5).within(), Some(true));
         assert_eq!(claims.row("rtt").holds(None).measured, None);
-        assert_eq!(claims.row("rtt").told(11.5).verdict, Verdict::Trend);
+        assert_eq!(claims.row("rtt").told(11.5).verdict, Verdict::Informs);
         assert_eq!(claims.row("rtt").judging(false).measured(11.5).within(), None);
     }
 
@@ -466,7 +574,31 @@ caption = "a matrix"
     fn a_trend_holds_outside_the_tolerance() {
         let claims = Claims::read("test", TEXT);
         let verdict = |measured: f64| claims.row("rtt").measured(measured).verdict;
-        assert_eq!([10.0, 13.0, 15.0].map(verdict), [Verdict::Match, Verdict::Trend, Verdict::Differs]);
+        assert_eq!([10.0, 13.0, 15.0].map(verdict), [Verdict::Held, Verdict::Trend, Verdict::Missed]);
+    }
+
+    #[test]
+    fn better_than_the_paper_counts_where_the_baselines_are_alike() {
+        let claims = Claims::read("test", TEXT);
+        let verdict = |measured: f64, baseline: f64| {
+            claims.row("change").with("rival", "TS").baseline(baseline).measured(measured).verdict
+        };
+        assert_eq!(verdict(-80.0, 900.0), Verdict::Held);
+        assert_eq!(verdict(-90.0, 200.0), Verdict::Beyond);
+        assert_eq!(verdict(-90.0, 900.0), Verdict::Trend);
+        assert_eq!(verdict(-60.0, 200.0), Verdict::Trend);
+        assert_eq!(verdict(5.0, 200.0), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_row_says_whose_aim_it_has() {
+        let claims = Claims::read("test", TEXT);
+        let row = |rival| claims.row("change").with("rival", rival).measured(-80.0);
+        assert_eq!([row("TS").origin, row("LLRA").origin], [Origin::Paper, Origin::Ours]);
+        let json = serde_json::to_value(row("TS")).expect("JSON");
+        assert_eq!((&json["headline"], &json["origin"]), (&true.into(), &"paper".into()));
+        assert_eq!((&json["verdict"], &json["tolerance"]["range"][0]), (&"held".into(), &(-83.2).into()));
+        assert_eq!(claims.row("rtt").measured(10.0).headline, None);
     }
 
     #[test]

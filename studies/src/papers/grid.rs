@@ -155,7 +155,8 @@ impl Grid {
     fn seeds(&self, cell: &[&str], effort: Effort) -> std::ops::RangeInclusive<u64> {
         let of = |seeds: fn(&Variant) -> Option<u64>| self.chosen(cell).into_iter().find_map(seeds);
         let quick = effort.quick.then(|| of(|variant| variant.quick_seeds).or(self.quick.seeds)).flatten();
-        1..=quick.or_else(|| of(|variant| variant.seeds)).unwrap_or(self.seeds)
+        let count = quick.or_else(|| of(|variant| variant.seeds)).unwrap_or(self.seeds);
+        effort.seeds(count)
     }
 
     /// Returns the runs of a cell, one for each seed.

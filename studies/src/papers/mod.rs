@@ -6,23 +6,28 @@
 
 mod aggregates;
 mod allocation;
-mod claims;
+pub mod claims;
 mod digest;
 mod distribution;
 mod experiment;
 mod grid;
+pub mod headlines;
 mod last_pq;
 mod law;
 mod plum;
 mod trace;
 mod wqm;
 
-use airbound_report::{Chapter, Grid, ValidationRow, Verdict, reproduction_html};
+use airbound_report::{Chapter, Grid, Verdict, reproduction_html, validation_grid};
+
+use std::collections::BTreeSet;
 
 pub(crate) use last_pq::case_study_rows;
 pub use plum::{TraceSetError, TraceSets};
 
+use claims::{ClaimRow, Claims, Origin};
 use experiment::{Experiment, Results};
+use headlines::Judged;
 
 use crate::{Effort, TrialError};
 
@@ -50,7 +55,7 @@ fn shown(value: f64) -> String {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     /// Its claims.
-    pub(crate) rows: Vec<ValidationRow>,
+    pub(crate) rows: Vec<ClaimRow>,
     /// Its text, tables and charts.
     pub(crate) chapter: Chapter,
 }
@@ -75,7 +80,7 @@ pub struct Reproduction {
     /// Which paper.
     pub paper: Paper,
     /// Every claim, and what else is worth a row.
-    pub rows: Vec<ValidationRow>,
+    pub rows: Vec<ClaimRow>,
     /// The figures and tables.
     pub chapters: Vec<Chapter>,
     /// Simulations that were run.
@@ -104,16 +109,32 @@ impl Paper {
         Self::ALL.into_iter().find(|paper| paper.name() == name)
     }
 
+    fn claims(self) -> &'static Claims {
+        match self {
+            Self::Wqm => &wqm::CLAIMS,
+            Self::LastPq => &last_pq::CLAIMS,
+            Self::Plum => &plum::CLAIMS,
+            Self::Law => &law::CLAIMS,
+            Self::Allocation => &allocation::CLAIMS,
+        }
+    }
+
     /// Returns the heading of the report.
     #[must_use]
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Wqm => &wqm::CLAIMS.title,
-            Self::LastPq => &last_pq::CLAIMS.title,
-            Self::Plum => &plum::CLAIMS.title,
-            Self::Law => &law::CLAIMS.title,
-            Self::Allocation => &allocation::CLAIMS.title,
-        }
+        &self.claims().title
+    }
+
+    /// Rows whose verdict was the same in ten quick reproductions with ten seeds, as "claim | metric" (`scripts/steady.py`).
+    fn steady(self) -> impl Iterator<Item = &'static str> {
+        let text = match self {
+            Self::Wqm => include_str!("../../data/steady/wqm.txt"),
+            Self::LastPq => include_str!("../../data/steady/last-pq.txt"),
+            Self::Plum => include_str!("../../data/steady/plum.txt"),
+            Self::Law => include_str!("../../data/steady/law.txt"),
+            Self::Allocation => include_str!("../../data/steady/low-delay-rate-allocation.txt"),
+        };
+        text.lines().filter(|line| !line.starts_with('#'))
     }
 
     fn studies(self) -> Vec<Box<dyn Study>> {
@@ -124,17 +145,6 @@ impl Paper {
             Self::Plum => Vec::new(),
             Self::Law => law::studies(),
             Self::Allocation => allocation::studies(),
-        }
-    }
-
-    /// Why a claim comes out as it does, for those that do not match.
-    fn reason(self, claim: &str) -> Option<&'static str> {
-        match self {
-            Self::Wqm => wqm::CLAIMS.reason(claim),
-            Self::LastPq => last_pq::CLAIMS.reason(claim),
-            Self::Plum => plum::CLAIMS.reason(claim),
-            Self::Law => law::CLAIMS.reason(claim),
-            Self::Allocation => allocation::CLAIMS.reason(claim),
         }
     }
 
@@ -189,8 +199,8 @@ impl Paper {
 }
 
 /// Puts the rows of each claim together, in the order in which claims first come.
-fn by_claim(rows: Vec<ValidationRow>) -> Vec<ValidationRow> {
-    let mut claims: Vec<(String, Vec<ValidationRow>)> = Vec::new();
+fn by_claim(rows: Vec<ClaimRow>) -> Vec<ClaimRow> {
+    let mut claims: Vec<(String, Vec<ClaimRow>)> = Vec::new();
     for row in rows {
         match claims.iter_mut().find(|(id, _)| *id == row.id) {
             Some((_, rows)) => rows.push(row),
@@ -201,10 +211,45 @@ fn by_claim(rows: Vec<ValidationRow>) -> Vec<ValidationRow> {
 }
 
 impl Reproduction {
-    /// One line for each claim: what it comes to, and why where it does not match.
+    /// Returns the paper's headlines with their verdicts.
+    #[must_use]
+    pub fn headlines(&self) -> Vec<Judged<'static>> {
+        let headlines = &self.paper.claims().headlines;
+        headlines.iter().map(|headline| Judged::new(headline, &self.rows)).collect()
+    }
+
+    /// Returns the tables of verdicts: the headlines, their rows, the paper's other rows, and our own.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<Grid> {
+        let part = |title: &str, wanted: fn(&ClaimRow) -> bool| {
+            let rows = self.rows.iter().filter(|row| wanted(row)).map(|row| row.row.clone());
+            validation_grid(title, &rows.collect::<Vec<_>>())
+        };
+        let parts = [
+            part("The headlines, row by row", |row| row.headline.is_some()),
+            part("The paper's other rows", |row| row.headline.is_none() && row.origin == Origin::Paper),
+            part("Our own rows", |row| row.headline.is_none() && row.origin == Origin::Ours),
+        ];
+        let parts = parts.into_iter().filter(|grid| !grid.rows.is_empty());
+        [headlines::grid(&self.headlines())].into_iter().chain(parts).collect()
+    }
+
+    /// Returns the rows that were measured and not reached: those that make the command fail. Of quick runs only the ones whose
+    /// verdict does not depend on the seed.
+    #[must_use]
+    pub fn failed(&self, effort: Effort) -> Vec<&ClaimRow> {
+        let steady: BTreeSet<&str> = self.paper.steady().collect();
+        let counts = |row: &ClaimRow| !effort.quick || steady.contains(identity(row).as_str());
+        self.rows
+            .iter()
+            .filter(|row| row.within() == Some(false) && row.verdict != Verdict::Beyond && counts(row))
+            .collect()
+    }
+
+    /// One line for each claim: its verdicts, and why those that are not reached differ.
     #[must_use]
     pub fn conclusion(&self) -> Grid {
-        let mut grid = Grid::new("What matches, what differs, and why", &["claim", "comes to", "why"], 3);
+        let mut grid = Grid::new("What holds, what does not, and why", &["claim", "comes to", "why"], 3);
         let mut claims: Vec<&str> = Vec::new();
         for row in &self.rows {
             if !claims.contains(&row.id.as_str()) {
@@ -212,23 +257,15 @@ impl Reproduction {
             }
         }
         for claim in claims {
-            let judged = || self.rows.iter().filter(|row| row.id == claim && row.tolerance.is_some());
-            let count = |verdict| judged().filter(|row| row.verdict == verdict).count();
-            let counts = [
-                (count(Verdict::Match), "match"),
-                (count(Verdict::Trend), "trend only"),
-                (count(Verdict::Differs), "differ"),
-                (count(Verdict::NotRun), "not run"),
-            ];
-            let said: Vec<String> = counts
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, word)| format!("{count} {word}"))
-                .collect();
-            let all_match = judged().all(|row| row.verdict == Verdict::Match);
-            let why =
-                if all_match { "" } else { self.paper.reason(claim).unwrap_or("see the notes of its rows") };
-            let said = if said.is_empty() { "informs only".to_owned() } else { said.join(", ") };
+            let rows = self.rows.iter().filter(|row| row.id == claim && row.verdict != Verdict::Informs);
+            let verdicts: Vec<Verdict> = rows.map(|row| row.verdict).collect();
+            let why = if verdicts.iter().all(|verdict| verdict.is_reached()) {
+                ""
+            } else {
+                self.paper.claims().reason(claim).unwrap_or("see the notes of its rows")
+            };
+            let said =
+                if verdicts.is_empty() { "informs only".to_owned() } else { Verdict::counts(&verdicts) };
             grid.rows.push(vec![claim.into(), said.into(), why.into()]);
         }
         grid
@@ -238,8 +275,51 @@ impl Reproduction {
     ///
     /// # Errors
     /// If a chart cannot be drawn, which is a defect.
-    pub fn to_html(&self) -> Result<String, airbound_report::ReportError> {
-        let subtitle = format!("reproduction, {} simulations", self.runs);
-        reproduction_html(self.paper.title(), &subtitle, &self.rows, &self.chapters, &self.conclusion())
+    pub fn to_html(&self, effort: Effort) -> Result<String, airbound_report::ReportError> {
+        let length = if effort.quick {
+            "QUICK: shorter runs and fewer seeds than the verdicts need"
+        } else {
+            "full length"
+        };
+        let subtitle = format!("reproduction, {} simulations, {length}", self.runs);
+        reproduction_html(self.paper.title(), &subtitle, &self.verdicts(), &self.chapters, &self.conclusion())
+    }
+}
+
+/// A row's name in the lists of steady rows.
+fn identity(row: &ClaimRow) -> String {
+    format!("{} | {}", row.id, row.metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_report::ValidationRow;
+
+    use super::*;
+
+    #[test]
+    fn headlines_have_names_of_their_own() {
+        for paper in Paper::ALL {
+            let keys: Vec<&str> =
+                paper.claims().headlines.iter().map(|headline| headline.key.as_str()).collect();
+            assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "{keys:?}");
+            assert_eq!(paper.claims().unknown_headlines(), Vec::<&str>::new(), "{}", paper.name());
+        }
+    }
+
+    #[test]
+    fn a_quick_run_fails_on_steady_rows_alone() {
+        let steady = Paper::Wqm.steady().next().unwrap_or("hops | none");
+        let (claim, metric) = steady.split_once(" | ").expect("a claim and a metric");
+        let row = |metric: &str| {
+            let tolerance = Some(airbound_report::Tolerance::AtMost);
+            let row = ValidationRow::judged(claim, metric, "", Some(1.0), Some(2.0), tolerance, "");
+            ClaimRow { row, headline: None, origin: Origin::Paper }
+        };
+        let rows = vec![row("of one seed"), row(metric)];
+        let reproduction = Reproduction { paper: Paper::Wqm, rows, chapters: Vec::new(), runs: 0 };
+        assert_eq!(reproduction.failed(Effort::default()).len(), 2);
+        let quick = reproduction.failed(Effort { quick: true, ..Effort::default() });
+        assert!(quick.iter().all(|row| row.metric == metric), "{quick:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The arithmetic that the papers print: WQM's equations as its core has them, the others from the constants of `airbound-wifi`.
 
 use airbound_control::queue::wqm::equations;
-use airbound_report::{ValidationRow, Verdict};
+use airbound_report::ValidationRow;
 use airbound_units::Span;
 use airbound_wifi::timing::preamble;
 use airbound_wifi::{Band, EdcaParameters, GuardInterval, Legacy, Rate, RateError, Width, control_frames};
@@ -33,16 +33,9 @@ fn overhead_row() -> ValidationRow {
 fn buffer_rows() -> Result<Vec<ValidationRow>, RateError> {
     let fastest = Rate::ht(31, Width::Mhz40, GuardInterval::Ns400)?.bit_rate();
     let slowest = Rate::ht(0, Width::Mhz20, GuardInterval::Ns800)?.bit_rate();
-    let printed = |metric: &str, unit: &str, reference: f64, measured: f64, note: &str| ValidationRow {
-        id: "wqm-buffer-bounds".to_owned(),
-        metric: metric.to_owned(),
-        unit: unit.to_owned(),
-        reference: Some(reference),
-        measured: Some(measured),
-        // The paper's text rounds upwards; its equations are what is implemented.
-        tolerance: None,
-        verdict: Verdict::Trend,
-        note: note.to_owned(),
+    // The paper's text rounds upwards; its equations are what is implemented.
+    let printed = |metric: &str, unit: &str, reference: f64, measured: f64, note: &str| {
+        ValidationRow::judged("wqm-buffer-bounds", metric, unit, Some(reference), Some(measured), None, note)
     };
     let packets = equations::bandwidth_delay_product(fastest, 64);
     Ok(vec![

@@ -186,16 +186,7 @@ fn saturated(
     let gap = gaps / (seen.count - 1) as f64 / 1e3;
     let row = |metric: &str, unit: &str, reference: f64, measured: Option<f64>, tolerance, note: &str| {
         let metric = format!("{metric}, {}", link.0);
-        ValidationRow::judged(
-            "single-link",
-            metric,
-            unit,
-            Some(reference),
-            measured,
-            Some(tolerance),
-            false,
-            note,
-        )
+        ValidationRow::judged("single-link", metric, unit, Some(reference), measured, Some(tolerance), note)
     };
     Ok(vec![
         row(
@@ -245,7 +236,7 @@ fn unloaded(link: (&str, &str, &str, u8), formula: &Formula) -> Result<Vec<Valid
         let tolerance = Some(Tolerance::Absolute(1e-3));
         let reference = Some(micros(reference));
         let measured = measured.map(|millis| millis * 1e3);
-        ValidationRow::judged("unloaded-latency", metric, "us", reference, measured, tolerance, false, note)
+        ValidationRow::judged("unloaded-latency", metric, "us", reference, measured, tolerance, note)
     };
     let at_once = "sent at once (802.11-2020, 10.23.2.2); the receiver has it when the PPDU ends";
     let answered = "and SIFS and acknowledgement";

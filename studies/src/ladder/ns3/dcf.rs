@@ -62,7 +62,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
             let note = "informs only: ns-3 loses a slot only when it was idle to its end, and detects some preambles in \
                         collisions";
             let reference = reference.number(column);
-            ValidationRow::judged("ns3-dcf", metric, unit, reference, measured, None, true, note)
+            ValidationRow::judged("ns3-dcf", metric, unit, reference, measured, None, note)
         };
         [
             row("goodput", "Mb/s", "goodput_total_mbps", Some(goodput)),

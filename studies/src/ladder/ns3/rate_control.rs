@@ -111,7 +111,6 @@ fn rows_of(control: &Control, effort: Effort) -> Result<Vec<ValidationRow>, Tria
             ns3,
             Some(ours.iter().sum::<f64>() / runs as f64),
             counts.then_some(Tolerance::Relative(0.15)),
-            false,
             if counts { "mean over seeds" } else { "informs only: at most 10 Mb/s in ns-3" },
         )
     });

@@ -82,7 +82,6 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
             reference.number(column),
             measured,
             tolerance,
-            false,
             note,
         )
     };

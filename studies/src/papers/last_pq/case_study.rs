@@ -2,11 +2,12 @@
 //!
 //! The first of the choices that the paper leaves open judges; the others are printed beside it.
 
-use airbound_report::{Grid, ValidationRow};
+use airbound_report::Grid;
 
 use super::measure::{flows, longest_p95, mean, p95, runs, text};
 use super::{CASE_STUDY, CLAIMS};
 use crate::Effort;
+use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study};
 
@@ -31,7 +32,7 @@ impl Study for CaseStudy {
 }
 
 /// The rows of each variant with what its metrics have at their end, the one that judges first.
-pub(super) fn by_variant(effort: Effort, results: &Results) -> Vec<(String, Vec<ValidationRow>)> {
+pub(super) fn by_variant(effort: Effort, results: &Results) -> Vec<(String, Vec<ClaimRow>)> {
     let variants = CASE_STUDY.names("assumed", effort).into_iter().enumerate();
     let rows = variants.map(|(number, assumed)| {
         let judges = number == 0;
@@ -72,7 +73,7 @@ fn value(run: &Measured, metric: &str) -> Option<f64> {
 }
 
 /// Returns the rows of the claims that the paper makes in words. `value` gives a value of a case.
-fn in_words(value: &dyn Fn(&str, &str) -> Option<f64>) -> Vec<ValidationRow> {
+fn in_words(value: &dyn Fn(&str, &str) -> Option<f64>) -> Vec<ClaimRow> {
     let p95 = |case: &str| value(case, "VR p95");
     let tcp = |case: &str| value(case, "TCP p95");
     let grows = |values: &[Option<f64>]| values.windows(2).all(|pair| pair[0].is_some() && pair[0] < pair[1]);
@@ -108,7 +109,7 @@ fn in_words(value: &dyn Fn(&str, &str) -> Option<f64>) -> Vec<ValidationRow> {
 }
 
 /// Tabulates the choices that the paper leaves open, beside the one made: one row for each printed value.
-fn side_by_side(main: &[ValidationRow], variants: &[(String, Vec<ValidationRow>)]) -> Grid {
+fn side_by_side(main: &[ClaimRow], variants: &[(String, Vec<ClaimRow>)]) -> Grid {
     let mut grid = CLAIMS.table("case-study", &[]);
     for row in main.iter().filter(|row| row.tolerance.is_some() && row.unit != "holds") {
         let mut cells =

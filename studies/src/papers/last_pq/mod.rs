@@ -76,7 +76,10 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
 pub(crate) fn case_study_rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let wanted = case_study::CaseStudy.experiments(effort).into_iter();
     let results = Results::of(wanted, effort.jobs, &|_, _| ())?;
-    Ok(case_study::by_variant(effort, &results).into_iter().flat_map(|(_, rows)| rows).collect())
+    Ok(case_study::by_variant(effort, &results)
+        .into_iter()
+        .flat_map(|(_, rows)| rows.into_iter().map(|row| row.row))
+        .collect())
 }
 
 #[cfg(test)]

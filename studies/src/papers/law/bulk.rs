@@ -1,10 +1,11 @@
 //! Sec. 4.4: downloads under BBR (Fig. 22), and how fairly flows share (Fig. 23).
 
-use airbound_report::{Bar, Chart, Grid, ValidationRow};
+use airbound_report::{Bar, Chart, Grid};
 
 use super::measure::{Runs, change, text};
 use super::{CLAIMS, JUDGED, LAW, MINSTREL, RIVALS, SCHEMES};
 use crate::papers::Part;
+use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::Measured;
 
 /// Goodput of one download, and fairness among several.
@@ -55,7 +56,7 @@ struct Place {
 }
 
 impl Place {
-    fn rows(&self) -> Vec<ValidationRow> {
+    fn rows(&self) -> Vec<ClaimRow> {
         let row = |key| CLAIMS.row(key).with("place", self.name);
         let [law, rivals @ ..] = self.goodput;
         let [minstrel, llra, thompson] = rivals.map(|rival| law.zip(rival).map(|(law, rival)| law - rival));

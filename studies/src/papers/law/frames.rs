@@ -1,11 +1,12 @@
 //! Frames of real-time video: loss that error correction copes with (Sec. 2.3, Fig. 10), Law and its baselines (Sec. 4.3, Figs. 17
 //! and 18b), and the same without the neighbours' saturating bursts.
 
-use airbound_report::{Bar, ValidationRow};
+use airbound_report::Bar;
 
 use super::measure::{Runs, Video, add, change, percent};
 use super::{CLAIMS, JUDGED, MINSTREL, PLACES, RIVALS, SCHEMES};
 use crate::papers::Part;
+use crate::papers::claims::ClaimRow;
 
 /// Video with and without one percent of additional loss, over an air that loses nothing, so that it is all there is.
 pub(super) fn correction(runs: Runs<'_>) -> Part {
@@ -62,7 +63,7 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
     Part { rows, chapter: CLAIMS.chapter("frames", vec![grid, changes], charts) }
 }
 
-fn rows(place: &str, [law, rivals @ ..]: &[Video; 4]) -> Vec<ValidationRow> {
+fn rows(place: &str, [law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
     let row = |key| CLAIMS.row(key).with("place", place);
     let mut rows = Vec::new();
     for (name, rival) in RIVALS.iter().zip(rivals) {

@@ -1,11 +1,12 @@
 //! Latency, loss and runs of losses of UDP packets at 10 Mb/s: under Law and its baselines (Sec. 4.2, Fig. 16), and over the bound
 //! (appendix B, Fig. 24).
 
-use airbound_report::{Line, ValidationRow};
+use airbound_report::Line;
 
 use super::breakdown::again_share;
 use super::measure::{Runs, add, change, packet_line, percent, text};
 use super::{CLAIMS, JUDGED, LAW, PLACES, RIVALS, SCHEMES};
+use crate::papers::claims::ClaimRow;
 use crate::papers::digest::Digest;
 use crate::papers::{Part, shown};
 
@@ -43,7 +44,7 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
     Part { rows, chapter: CLAIMS.chapter("packets", vec![grid, changes], charts.collect()) }
 }
 
-fn rows(place: &str, [law, rivals @ .., ideal]: &[Digest; 5]) -> Vec<ValidationRow> {
+fn rows(place: &str, [law, rivals @ .., ideal]: &[Digest; 5]) -> Vec<ClaimRow> {
     let row = |key| CLAIMS.row(key).with("place", place);
     let mut rows = Vec::new();
     for (name, rival) in RIVALS.iter().zip(rivals) {

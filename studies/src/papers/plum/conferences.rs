@@ -104,7 +104,7 @@ impl<T> By<T> {
 
 impl Length {
     pub(super) fn seeds(&self, effort: Effort) -> RangeInclusive<u64> {
-        1..=*self.seeds.at(effort)
+        effort.seeds(*self.seeds.at(effort))
     }
 
     pub(super) fn seconds(&self, effort: Effort) -> u32 {

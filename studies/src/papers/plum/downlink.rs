@@ -1,6 +1,6 @@
 //! Average downlink bitrate over the number of clients and the server's bandwidth (Fig. 11), beside what the traces hold.
 
-use airbound_report::{Chart, Line, ValidationRow};
+use airbound_report::{Chart, Line};
 use airbound_sim::conference::ConferenceOutcome;
 
 use super::conferences::{Conferences, Links, PLAN};
@@ -8,6 +8,7 @@ use super::fluid::{Gains, oracle};
 use super::traces::{Set, TraceSets};
 use super::{CLAIMS, MEAN, SCHEMES, WARM_UP, best_baseline, cells, gain};
 use crate::Effort;
+use crate::papers::claims::ClaimRow;
 use crate::papers::{Part, shown};
 
 /// Per cent below which an omniscient gain is none.
@@ -85,7 +86,7 @@ pub(super) fn parts(conferences: &Conferences, traces: &TraceSets, effort: Effor
     ]
 }
 
-fn judged(set: Set, points: &[Point]) -> Vec<ValidationRow> {
+fn judged(set: Set, points: &[Point]) -> Vec<ClaimRow> {
     let row = |key, clients| CLAIMS.row(key).with("traces", set.name()).with("clients", clients);
     let largest = points.iter().map(|point| point.over_best()[0]).fold(f64::NEG_INFINITY, f64::max);
     let mut rows = vec![row("largest-gain", 0).trend(largest > 0.0).measured(largest)];
@@ -117,7 +118,7 @@ fn judged(set: Set, points: &[Point]) -> Vec<ValidationRow> {
 }
 
 /// With a slow server all schemes are alike.
-fn slow_server(set: Set, conferences: &Conferences) -> ValidationRow {
+fn slow_server(set: Set, conferences: &Conferences) -> ClaimRow {
     let links = Links::Traces { set, clients: 16, sharing: 1, server: Some(100) };
     let all = SCHEMES.iter().filter(|scheme| **scheme != MEAN);
     let all = all.map(|scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down));

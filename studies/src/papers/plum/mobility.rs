@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use airbound_report::ValidationRow;
 use airbound_sim::conference::ConferenceOutcome;
 
 use super::conferences::{Conferences, Links, PLAN};
@@ -11,6 +10,7 @@ use super::saturated::saturated;
 use super::scene::{self, Place, STILL, WIRE};
 use super::{CLAIMS, MEAN, PLUM, QOES, VANILLA, WARM_UP, cells, cumulative, gain, quantile};
 use crate::papers::Part;
+use crate::papers::claims::ClaimRow;
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 
@@ -133,7 +133,7 @@ fn figures(conferences: &Conferences, links: Links, scheme: &'static str) -> [f6
     ]
 }
 
-fn judged(conferences: &Conferences) -> Vec<ValidationRow> {
+fn judged(conferences: &Conferences) -> Vec<ClaimRow> {
     let [one, two] = [1, 2].map(|wireless| Links::Walk { exponent: JUDGED, wireless });
     let by_mean = |links, wireless: usize| {
         let gains = QOES.map(|scheme| claims(conferences, links, scheme)[0]);

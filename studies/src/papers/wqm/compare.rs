@@ -1,10 +1,11 @@
 //! The common form of the paper's experiments: the four schemes in several settings, by round-trip time and goodput.
 
-use airbound_report::{Chart, Grid, Lines, ValidationRow};
+use airbound_report::{Chart, Grid, Lines};
 
 use super::measure::{Figures, figures};
 use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, SCHEMES, WQM};
 use crate::Effort;
+use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::{Experiment, Results};
 use crate::papers::{Part, Study, shown};
 
@@ -20,7 +21,7 @@ pub(super) struct Comparison {
     /// Variants of all settings.
     also: &'static [&'static str],
     /// The claims.
-    rows: fn(&Table) -> Vec<ValidationRow>,
+    rows: fn(&Table) -> Vec<ClaimRow>,
 }
 
 const PLAIN: Comparison =
@@ -144,19 +145,19 @@ impl Table<'_> {
     }
 
     /// Rows for each setting in turn.
-    fn each(&self, rows: impl Fn(usize) -> Vec<ValidationRow>) -> Vec<ValidationRow> {
+    fn each(&self, rows: impl Fn(usize) -> Vec<ClaimRow>) -> Vec<ClaimRow> {
         (0..self.cells.len()).flat_map(rows).collect()
     }
 
     /// One row: a factor of round-trip times.
-    fn factor_row(&self, setting: usize, scheme: &str) -> ValidationRow {
+    fn factor_row(&self, setting: usize, scheme: &str) -> ClaimRow {
         let factor = self.factor(setting, scheme);
         let row = self.row("factor", setting).with("scheme", scheme);
         row.trend(factor.is_some_and(|factor| factor > 1.0)).measured(factor)
     }
 
     /// "As good as CoDel and PIE": a round trip no longer than either's by more than a tenth.
-    fn as_good_rows(&self, setting: usize) -> impl Iterator<Item = ValidationRow> {
+    fn as_good_rows(&self, setting: usize) -> impl Iterator<Item = ClaimRow> {
         [CODEL, PIE].into_iter().map(move |scheme| {
             let factor = self.factor(setting, scheme).map(|factor| 1.0 / factor);
             self.row("as-good", setting).with("scheme", scheme).measured(factor)
@@ -164,7 +165,7 @@ impl Table<'_> {
     }
 
     /// One row: the most goodput that WQM may cost.
-    fn goodput_row(&self, setting: usize) -> ValidationRow {
+    fn goodput_row(&self, setting: usize) -> ClaimRow {
         self.row("goodput", setting).measured(self.goodput_drop(setting))
     }
 
@@ -223,7 +224,7 @@ impl Table<'_> {
     }
 }
 
-fn hops(table: &Table<'_>) -> Vec<ValidationRow> {
+fn hops(table: &Table<'_>) -> Vec<ClaimRow> {
     let mut rows = table.each(|setting| {
         let factors = [FIFO, PIE, CODEL].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
@@ -234,7 +235,7 @@ fn hops(table: &Table<'_>) -> Vec<ValidationRow> {
     rows
 }
 
-fn single_frames(table: &Table<'_>) -> Vec<ValidationRow> {
+fn single_frames(table: &Table<'_>) -> Vec<ClaimRow> {
     let largest = table.largest_factor(FIFO);
     let trend = largest.is_some_and(|factor| factor > 1.0);
     let mut rows = vec![CLAIMS.row("largest-fifo").trend(trend).measured(largest)];
@@ -247,7 +248,7 @@ fn single_frames(table: &Table<'_>) -> Vec<ValidationRow> {
     rows
 }
 
-fn distance(table: &Table<'_>) -> Vec<ValidationRow> {
+fn distance(table: &Table<'_>) -> Vec<ClaimRow> {
     let mut rows = table.each(|setting| {
         let factors = [FIFO, CODEL, PIE].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
@@ -260,14 +261,14 @@ fn distance(table: &Table<'_>) -> Vec<ValidationRow> {
     rows
 }
 
-fn short(table: &Table<'_>) -> Vec<ValidationRow> {
+fn short(table: &Table<'_>) -> Vec<ClaimRow> {
     table.each(|setting| {
         let rtt = table.of(setting, WQM).map(|figures| figures.rtt_p99_ms.mean);
         vec![table.row("short", setting).measured(rtt), table.goodput_row(setting)]
     })
 }
 
-fn several(table: &Table<'_>) -> Vec<ValidationRow> {
+fn several(table: &Table<'_>) -> Vec<ClaimRow> {
     let mut rows = table.each(|setting| {
         let factors = [FIFO, PIE, CODEL].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
@@ -279,14 +280,14 @@ fn several(table: &Table<'_>) -> Vec<ValidationRow> {
     rows
 }
 
-fn several_single_frames(table: &Table<'_>) -> Vec<ValidationRow> {
+fn several_single_frames(table: &Table<'_>) -> Vec<ClaimRow> {
     table.each(|setting| {
         let factor = [table.factor_row(setting, FIFO)].into_iter();
         factor.chain(table.as_good_rows(setting)).chain([table.goodput_row(setting)]).collect()
     })
 }
 
-fn parking_lot(table: &Table<'_>) -> Vec<ValidationRow> {
+fn parking_lot(table: &Table<'_>) -> Vec<ClaimRow> {
     // The paper's factor for each flow, read as the mean over the rates.
     let mean = |flow: usize| {
         let rtt = |setting, scheme| Some(table.of(setting, scheme)?.rtt_ms.get(flow)?.mean);
@@ -295,7 +296,7 @@ fn parking_lot(table: &Table<'_>) -> Vec<ValidationRow> {
         (!factors.is_empty()).then(|| factors.iter().sum::<f64>() / factors.len() as f64)
     };
     let above_one = |factor: Option<f64>| factor.is_some_and(|factor| factor > 1.0);
-    let mut rows: Vec<ValidationRow> = ["1 hop", "2 hops", "3 hops"]
+    let mut rows: Vec<ClaimRow> = ["1 hop", "2 hops", "3 hops"]
         .into_iter()
         .enumerate()
         .map(|(flow, hops)| {
