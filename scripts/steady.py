@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Lists the rows whose verdict is the same in ten quick reproductions with ten seeds: studies/data/steady.
+
+Usage: scripts/steady.py [PAPER ...]     needs target/release/airbound (make build)
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAPERS = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"]
+SEEDS = range(1, 11)
+
+
+def verdicts(paper: str, seed: int, page: pathlib.Path) -> dict[str, str]:
+    """The verdicts of a quick reproduction, by claim and metric."""
+    program = ROOT / "target/release/airbound"
+    command = [program, "reproduce", paper, "--quick", "--json", "--seed", str(seed), "--out", page]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{paper}, seed {seed}: {done.stderr}")
+    rows = json.loads(done.stdout)
+    return {f"{row['id']} | {row['metric']}": row["verdict"] for row in rows if row["verdict"] != "informs"}
+
+
+def main() -> None:
+    papers = sys.argv[1:] or PAPERS
+    if unknown := [paper for paper in papers if paper not in PAPERS]:
+        sys.exit(f"there is no paper {unknown[0]}; there are {', '.join(PAPERS)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for paper in papers:
+            page = pathlib.Path(folder) / "page.html"
+            first, *others = (verdicts(paper, seed, page) for seed in SEEDS)
+            steady = [row for row, verdict in first.items() if all(of.get(row) == verdict for of in others)]
+            text = "# Rows whose verdict was the same in ten quick reproductions: scripts/steady.py\n"
+            text += "".join(f"{row}\n" for row in steady)
+            (ROOT / f"studies/data/steady/{paper}.txt").write_text(text)
+            print(f"{paper}: {len(steady)} of {len(first)} rows are steady")
+
+
+if __name__ == "__main__":
+    main()
