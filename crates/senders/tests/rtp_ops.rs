@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind, MediaPacket, ParityPacket};
 use airbound_senders::rtp::gcc::{
-    FeedbackCollector, FeedbackConfig, Gcc, GccConfig, Pacer, PacketResult, PacketSent, Priority,
-    ProbeCluster, TransportFeedback,
+    FeedbackCollector, FeedbackConfig, Gcc, GccConfig, LossResponse, Pacer, PacketResult, PacketSent,
+    Priority, ProbeCluster, TransportFeedback,
 };
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -33,8 +33,10 @@ enum GccOp {
 
 #[test]
 fn congestion_control_survives_any_order_of_calls_and_keeps_its_bounds() {
-    bolero::check!().with_type::<(bool, bool, Vec<GccOp>)>().for_each(|(probing, loss_based, ops)| {
-        let config = GccConfig { probing: *probing, loss_based: *loss_based, ..GccConfig::default() };
+    bolero::check!().with_type::<(bool, u8, Vec<GccOp>)>().for_each(|(probing, loss_based, ops)| {
+        let loss_based =
+            [LossResponse::Model, LossResponse::Ranges, LossResponse::Off][usize::from(loss_based % 3)];
+        let config = GccConfig { probing: *probing, loss_based, ..GccConfig::default() };
         let mut gcc = Gcc::new(config).expect("valid");
         let (mut now, mut arrival) = (Instant::ZERO, Instant::ZERO);
         let (mut next, mut reported) = (0, 0);

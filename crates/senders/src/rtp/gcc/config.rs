@@ -19,8 +19,21 @@ pub struct GccConfig {
     pub probing: bool,
     /// The interval of probes while the source sends less than the target: 5 s (libwebrtc). 1 s to 1 min.
     pub alr_probe_interval: Span,
-    /// Whether random loss lowers the rate (draft Sec. 6): true.
-    pub loss_based: bool,
+    /// How loss lowers the rate: `model`.
+    pub loss_based: LossResponse,
+}
+
+/// The part of the congestion control that answers loss.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossResponse {
+    /// Fits a channel with inherent loss and a bandwidth to the last reports (libwebrtc since 2023).
+    #[default]
+    Model,
+    /// Three ranges of loss: grow, hold, fall (draft Sec. 6; libwebrtc before).
+    Ranges,
+    /// None: the delay-based estimate alone.
+    Off,
 }
 
 impl Default for GccConfig {
@@ -32,7 +45,7 @@ impl Default for GccConfig {
             pacing_factor: 2.5,
             probing: true,
             alr_probe_interval: Span::from_secs(5),
-            loss_based: true,
+            loss_based: LossResponse::Model,
         }
     }
 }
@@ -74,5 +87,6 @@ mod tests {
             assert!(wrong.check().is_err(), "{wrong:?}");
         }
         assert!(toml::from_str::<GccConfig>("start = 3").is_err());
+        assert!(toml::from_str::<GccConfig>("loss-based = true").is_err());
     }
 }

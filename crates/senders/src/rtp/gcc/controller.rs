@@ -4,15 +4,16 @@ use airbound_units::{BitRate, ConfigError, Instant, Span};
 
 use super::aimd::Aimd;
 use super::alr::ApplicationLimit;
-use super::in_flight::{Delivered, InFlight};
-use super::loss_based::LossBased;
+use super::in_flight::{Delivered, InFlight, News};
+use super::loss_model::{Circumstances, LossModel, Reported};
+use super::loss_ranges::LossRanges;
 use super::packet_groups::PacketGroups;
 use super::probe::ProbeCluster;
 use super::probe_result::ProbeResults;
 use super::prober::{Prober, Situation};
 use super::throughput::Throughput;
 use super::trendline::Trendline;
-use super::{GccConfig, GccMetrics, PacketSent, TransportFeedback, Usage};
+use super::{GccConfig, GccMetrics, LossResponse, PacketSent, TransportFeedback, Usage};
 
 /// Time without a report after which the delay detection restarts (libwebrtc `kStreamTimeOut`).
 const STREAM_TIMEOUT: Span = Span::from_secs(2);
@@ -36,7 +37,8 @@ pub struct Gcc {
     trendline: Trendline,
     throughput: Throughput,
     aimd: Aimd,
-    loss: LossBased,
+    loss: LossRanges,
+    model: LossModel,
     limit: ApplicationLimit,
     prober: Prober,
     probes: ProbeResults,
@@ -63,7 +65,8 @@ impl Gcc {
             trendline: Trendline::default(),
             throughput: Throughput::default(),
             aimd: Aimd::new(&config),
-            loss: LossBased::new(&config),
+            loss: LossRanges::new(&config),
+            model: LossModel::new(&config),
             limit: ApplicationLimit::new(config.start_rate),
             prober: Prober::new(&config),
             probes: ProbeResults::default(),
@@ -93,12 +96,13 @@ impl Gcc {
         self.now = self.now.max(now);
         let now = self.now;
         let news = self.in_flight.on_feedback(feedback);
-        let packets = news.delivered.len() as u64 + news.lost;
+        let lost = news.lost.len() as u64;
+        let packets = news.delivered.len() as u64 + lost;
         if packets > 0 {
-            self.loss.on_packets(now, packets, news.lost);
+            self.loss.on_packets(now, packets, lost);
         }
         if news.delivered.is_empty() {
-            self.update_loss();
+            self.update_loss(&news);
             return;
         }
         if self.reported.replace(now).is_some_and(|last| now - last > STREAM_TIMEOUT) {
@@ -121,7 +125,7 @@ impl Gcc {
             recovered |= before == Usage::Underuse && self.trendline.usage() == Usage::Normal;
         }
         self.update_delay(probed);
-        self.update_loss();
+        self.update_loss(&news);
         self.limit.set_target(self.target_rate());
         let situation = self.situation();
         self.prober.on_estimate(now, self.target_rate(), &situation);
@@ -142,8 +146,16 @@ impl Gcc {
     /// The rate for all packets: media, parity, retransmissions, headers.
     #[must_use]
     pub fn target_rate(&self) -> BitRate {
-        let rate = self.aimd.rate().min(self.loss.rate());
+        let rate = self.aimd.rate().min(self.loss_rate());
         rate.clamp(self.config.min_rate, self.config.max_rate)
+    }
+
+    /// The loss-based estimate; without one, the delay-based.
+    fn loss_rate(&self) -> BitRate {
+        match self.config.loss_based {
+            LossResponse::Model => self.model.rate(),
+            LossResponse::Ranges | LossResponse::Off => self.loss.rate(),
+        }
     }
 
     /// The rate for the pacer.
@@ -183,7 +195,7 @@ impl Gcc {
             trend: self.trendline.trend(),
             threshold: self.trendline.threshold(),
             delay_based: self.aimd.rate(),
-            loss_based: self.loss.rate(),
+            loss_based: self.loss_rate(),
             acknowledged: self.throughput.rate(),
             application_limited: self.limit.since().is_some(),
             loss_fraction: self.loss.fraction(),
@@ -195,7 +207,7 @@ impl Gcc {
             usage: self.trendline.usage(),
             limited_since: self.limit.since(),
             limited_until: self.limit.ended(),
-            loss_limited: self.loss.rate() < self.aimd.rate(),
+            loss_limited: self.loss_rate() < self.aimd.rate(),
         }
     }
 
@@ -229,8 +241,19 @@ impl Gcc {
         }
     }
 
-    fn update_loss(&mut self) {
+    fn update_loss(&mut self, news: &News) {
         self.loss.update(self.now, self.aimd.rate(), self.round_trip.unwrap_or_default());
+        if self.config.loss_based == LossResponse::Model {
+            let delivered = news.delivered.iter().map(|packet| (packet.size, packet.sent, false));
+            let lost = news.lost.iter().map(|(size, sent)| (*size, *sent, true));
+            let packets = delivered.chain(lost).map(|(size, sent, lost)| Reported { size, sent, lost });
+            let of = Circumstances {
+                delay_based: self.aimd.rate(),
+                throughput: self.throughput.rate(),
+                application_limited: self.limit.since().is_some(),
+            };
+            self.model.on_report(self.now, &packets.collect::<Vec<_>>(), of);
+        }
     }
 
     /// Lowers the rate if packets are sent and no report returns.
@@ -240,6 +263,7 @@ impl Gcc {
         if silent && self.silenced.is_none_or(|last| now - last >= SILENCE_STEP) {
             self.silenced = Some(now);
             self.loss.back_off(SILENCE_FACTOR);
+            self.model.back_off(SILENCE_FACTOR);
             self.limit.set_target(self.target_rate());
         }
     }

@@ -34,8 +34,8 @@ pub(super) struct Delivered {
 pub(super) struct News {
     /// Arrived packets, in the order of arrival.
     pub(super) delivered: Vec<Delivered>,
-    /// Number of newly missing packets.
-    pub(super) lost: u64,
+    /// Newly missing packets: size and departure.
+    pub(super) lost: Vec<(ByteCount, Instant)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -65,7 +65,9 @@ impl InFlight {
                     news.delivered.push(Delivered { size, sent, arrival, probe });
                 }
             } else if let Some(departed) = self.packets.get_mut(&result.sequence) {
-                news.lost += u64::from(!departed.missed);
+                if !departed.missed {
+                    news.lost.push((departed.size, departed.at));
+                }
                 departed.missed = true;
             }
         }

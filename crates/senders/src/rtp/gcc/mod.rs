@@ -26,8 +26,7 @@
 //!    one seen.
 //!
 //! # Not implemented
-//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, the second loss-based
-//! estimator (see `loss_based`), separate detectors for audio, estimates of the network itself, and probes after a changed allocation:
+//! REMB and receiver-side estimation, the congestion window with its pushback (off by default in libwebrtc), ECN, separate detectors for audio, estimates of the network itself, and probes after a changed allocation:
 //! there is one stream, whose rate is the target.
 
 mod aimd;
@@ -38,7 +37,8 @@ mod controller;
 mod feedback;
 mod in_flight;
 mod link_capacity;
-mod loss_based;
+mod loss_model;
+mod loss_ranges;
 mod pacer;
 mod packet_groups;
 mod probe;
@@ -50,7 +50,7 @@ mod trendline;
 use airbound_units::{BitRate, ByteCount};
 
 pub use collector::{FeedbackCollector, FeedbackConfig};
-pub use config::GccConfig;
+pub use config::{GccConfig, LossResponse};
 pub use controller::Gcc;
 pub use feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
 pub use pacer::{LONGEST_QUEUE, Pacer, Priority};

@@ -1,4 +1,4 @@
-//! The loss-based estimate: reacts to loss beyond that of an uncongested path.
+//! The loss-based estimate of the draft: reacts to loss beyond that of an uncongested path.
 //!
 //! | loss of a report | change | source |
 //! |---|---|---|
@@ -7,15 +7,13 @@
 //! | more, p | times 1 - 0.5 p, once a report, at most every 300 ms + round trip | draft Sec. 6; libwebrtc `kBweDecreaseInterval` |
 //!
 //! A report is a second of at least 20 packets (libwebrtc `kLossUpdateInterval`, `kLimitNumPackets`). The estimate never exceeds the
-//! delay-based one: it grows again to find the rate that the loss permits. This is the first of libwebrtc's loss-based estimators, the one
-//! described by the draft. Its second (`loss_based_bwe_v2.cc`) fits a model of inherent loss and bandwidth to the last reports and so keeps
-//! its rate on paths with much random loss; the published descriptions are not complete enough to implement it.
+//! delay-based one: it grows again to find the rate that the loss permits. libwebrtc's second estimator is [`super::loss_model`].
 
 use std::collections::VecDeque;
 
 use airbound_units::{BitRate, Instant, Span};
 
-use super::GccConfig;
+use super::{GccConfig, LossResponse};
 
 const LOW: f64 = 0.02;
 const HIGH: f64 = 0.1;
@@ -31,7 +29,7 @@ const START: Span = Span::from_secs(2);
 const STALE: Span = Span::from_secs(6);
 
 #[derive(Debug, Clone)]
-pub(super) struct LossBased {
+pub(super) struct LossRanges {
     on: bool,
     rate: BitRate,
     floor: BitRate,
@@ -47,10 +45,10 @@ pub(super) struct LossBased {
     began: Option<Instant>,
 }
 
-impl LossBased {
+impl LossRanges {
     pub(super) fn new(config: &GccConfig) -> Self {
         Self {
-            on: config.loss_based,
+            on: config.loss_based == LossResponse::Ranges,
             rate: config.start_rate,
             floor: config.min_rate,
             least: VecDeque::new(),
@@ -139,8 +137,9 @@ mod tests {
 
     /// Ten seconds with `lost` of 100 packets lost in each 100 ms; returns the rate at the end. The limit is 2 Mbit/s, the start 1.
     fn after_ten_seconds(lost: u64) -> f64 {
-        let config = GccConfig { start_rate: BitRate::from_mbps(1), ..GccConfig::default() };
-        let mut part = LossBased::new(&config);
+        let loss_based = LossResponse::Ranges;
+        let config = GccConfig { start_rate: BitRate::from_mbps(1), loss_based, ..GccConfig::default() };
+        let mut part = LossRanges::new(&config);
         let limit = BitRate::from_mbps(2);
         for step in 0..100 {
             let now = Instant::ZERO + Span::from_millis(100 * step);
