@@ -11,6 +11,9 @@ use airbound_units::{Instant, Span};
 pub(crate) const STEP: Span = Span::from_millis(10);
 pub(crate) const STEPS: usize = 8;
 
+/// Transmissions of a packet that was sent ten times again.
+const OVER_TEN: u8 = 11;
+
 /// Where the time went of packets whose latency lies in one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Breakdown {
@@ -35,6 +38,10 @@ pub(crate) struct Digest {
     pub(crate) retransmitted: u64,
     /// Transmissions of the packets that were delivered.
     pub(crate) transmissions: u64,
+    /// Packets that were sent more than ten times again, delivered or lost (Law, Fig. 9).
+    pub(crate) over_ten: u64,
+    /// Their time from the first transmission until they were acknowledged or given up.
+    pub(crate) over_ten_time: Span,
     /// Number of runs of consecutive lost packets, by their length in packets.
     pub(crate) loss_runs: BTreeMap<u64, u64>,
     /// Measured time.
@@ -49,6 +56,12 @@ impl Breakdown {
         let total: Span = self.stages.iter().copied().fold(Span::ZERO, |sum, span| sum + span);
         let part = self.stages.get(stage as usize)?;
         (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64())
+    }
+
+    /// The mean time of a packet in a stage, in ms; `None` where there was no packet.
+    pub(crate) fn mean_ms(&self, stage: Stage) -> Option<f64> {
+        let part = self.stages.get(stage as usize)?;
+        (self.count > 0).then(|| part.as_millis_f64() / self.count as f64)
     }
 
     fn merge(&mut self, other: &Self) {
@@ -68,6 +81,8 @@ impl Default for Digest {
             late: 0,
             retransmitted: 0,
             transmissions: 0,
+            over_ten: 0,
+            over_ten_time: Span::ZERO,
             loss_runs: BTreeMap::new(),
             seconds: 0.0,
             breakdown: Default::default(),
@@ -86,6 +101,8 @@ impl Digest {
             all.late += digest.late;
             all.retransmitted += digest.retransmitted;
             all.transmissions += digest.transmissions;
+            all.over_ten += digest.over_ten;
+            all.over_ten_time += digest.over_ten_time;
             all.seconds += digest.seconds;
             for (length, count) in &digest.loss_runs {
                 *all.loss_runs.entry(*length).or_default() += count;
@@ -187,6 +204,10 @@ impl DigestWatch {
         seen.fates.push((row.packet, lost));
         let digest = &mut seen.digest;
         digest.packets += 1;
+        if row.tries > OVER_TEN {
+            digest.over_ten += 1;
+            digest.over_ten_time += row.completed.since(row.first_tx);
+        }
         if lost {
             digest.lost += 1;
             return;

@@ -52,7 +52,7 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
         let lines = SCHEMES.iter().zip(videos).map(|(scheme, video)| video.frames.line(scheme));
         charts.push(CLAIMS.tails("frames", &[("place", (*place).to_owned())], lines.collect()));
     }
-    let [_, (_, office), _] = &all;
+    let [_, _, (_, office), _] = &all;
     let lines = SCHEMES.iter().zip(office).map(|(scheme, video)| video.first_time.line(scheme));
     charts.push(CLAIMS.tails("first-time", &[], lines.collect()));
     let series = SCHEMES.iter().enumerate().map(|(scheme, name)| {

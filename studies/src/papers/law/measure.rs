@@ -130,6 +130,8 @@ pub(super) struct Video {
     /// Share of the time in which the picture stood still.
     pub(super) stall_rate: Option<f64>,
     pub(super) bitrate_mbps: Option<f64>,
+    /// Packets of a frame, those of error correction and retransmissions included.
+    pub(super) packets_a_frame: Option<f64>,
     /// Share of frames with a lost packet.
     pub(super) lossy: Option<f64>,
     /// Share of frames with more than a fifth of the packets lost.
@@ -151,6 +153,10 @@ impl Video {
             miss_rate: rtc(&|rtc| rtc.deadline_miss_rate),
             stall_rate: flow(&|flow| flow.stall_rate),
             bitrate_mbps: rtc(&|rtc| Some(rtc.bitrate_mbps)),
+            packets_a_frame: flow(&|flow| {
+                let frames = flow.rtc.as_ref()?.frames.created;
+                (frames > 0).then(|| flow.packets.sent as f64 / frames as f64)
+            }),
             lossy: rtc(&|rtc| rtc.frames_lossy_share),
             over_fifth_lost: rtc(&|rtc| rtc.frames_over_20pct_loss_share),
             retransmitted: rtc(&|rtc| rtc.frames_retransmitted_share),

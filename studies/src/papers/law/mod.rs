@@ -5,6 +5,7 @@
 mod beyond;
 mod breakdown;
 mod bulk;
+mod fingerprint;
 mod frames;
 mod measure;
 mod moment;
@@ -41,7 +42,7 @@ const RIVALS: [&str; 3] = [MINSTREL, "LLRA", "TS"];
 const SCHEMES: [&str; 4] = [LAW, RIVALS[0], RIVALS[1], RIVALS[2]];
 
 /// Presets of the channel.
-const PLACES: [&str; 3] = ["calm", "office", "harsh"];
+const PLACES: [&str; 4] = ["hidden", "calm", "office", "harsh"];
 /// Those by which claims are judged: in the third, 10 Mb/s do not fit on the air whoever sends.
 const JUDGED: [&str; 2] = ["calm", "office"];
 
@@ -56,8 +57,9 @@ impl Study for Figure {
 
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
-    let parts: [fn(Runs<'_>) -> Part; 18] = [
+    let parts: [fn(Runs<'_>) -> Part; 19] = [
         parameters::printed,
+        |runs| fingerprint::part(runs, &PLACES),
         breakdown::part,
         frames::correction,
         |runs| naive::part(runs, "calm"),
