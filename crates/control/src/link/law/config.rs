@@ -51,7 +51,7 @@ pub struct LawConfig {
     /// Hardware tries in the clean-up state. Default 2 (Sec. 3.4).
     pub clean_up_tries: u8,
     /// N_ret, the consecutive software retransmissions, at which the stable state lowers the rate by one index; 1 and more (open point 5).
-    /// Default 2.
+    /// Default 1: the rate is re-selected for each software retransmission (Sec. 3.4).
     pub rate_down_retransmissions: u32,
     /// Whether the stable state stops lowering the rate once it is at or below Rate_min and has tried the next lower rate (open point 5).
     /// Default true: at a lower rate a packet would take longer.
@@ -217,7 +217,7 @@ impl Default for LawConfig {
             tries: 4,
             probe_tries: 2,
             clean_up_tries: 2,
-            rate_down_retransmissions: 2,
+            rate_down_retransmissions: 1,
             stop_at_rate_min: true,
             rate_min: RateMin::default(),
             clean_up_rate: CleanUpRate::default(),
@@ -332,7 +332,12 @@ mod tests {
         let config: LawConfig = toml::from_str("").expect("all have defaults");
         assert_eq!(config, LawConfig::default());
         config.check().expect("valid");
-        assert_eq!(config.bound(), Span::from_millis(46));
+        assert_eq!((config.limit_q, config.limit_h), (Span::from_millis(40), Span::from_millis(3)), "Sec. 4.1");
+        assert_eq!(config.bound(), Span::from_millis(46), "Limit_q + 2 Limit_h, Sec. 3.3");
+        assert_eq!((config.psdus_in_hardware, config.software_retransmissions), (2, 1), "Sec. 3.3");
+        assert_eq!((config.clean_up_tries, config.clean_up_retransmissions), (2, 0), "Sec. 3.4");
+        assert_eq!((config.probe_packets, config.extra_after_losses), (2, 3), "Sec. 3.4");
+        assert_eq!(config.rate_down_drops, 2, "Sec. 3.4");
     }
 
     #[test]

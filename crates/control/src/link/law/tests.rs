@@ -95,8 +95,19 @@ fn a_probe_that_is_no_faster_comes_back_and_is_tried_later() {
 }
 
 #[test]
-fn two_software_retransmissions_in_a_row_lower_the_rate() {
+fn a_software_retransmission_is_sent_one_rate_down() {
     let config = LawConfig::default();
+    let mut controller = climbed(&config, 3);
+    for _ in 0..12 {
+        controller.on_transmission(&end(3, 2900, false), &config);
+    }
+    controller.on_retransmission(3, &config);
+    assert_eq!((controller.rate(), controller.plan_retransmission(&config, None).rate), (2, 2));
+}
+
+#[test]
+fn two_software_retransmissions_in_a_row_may_be_asked_for() {
+    let config = LawConfig { rate_down_retransmissions: 2, ..LawConfig::default() };
     let mut controller = climbed(&config, 3);
     controller.on_transmission(&end(3, 2500, false), &config);
     controller.on_retransmission(3, &config);
