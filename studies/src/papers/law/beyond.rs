@@ -12,7 +12,7 @@ pub(super) fn aggregation(runs: Runs<'_>) -> Part {
     let mut grid = CLAIMS.table("aggregation", &[]);
     for scheme in [LAW, MINSTREL] {
         for (path, name) in [("openwifi", scheme.to_owned()), ("A-MPDU", format!("{scheme}, A-MPDU"))] {
-            let cell = |traffic| [scheme, path, "office", traffic, "300 s, 2 seeds"];
+            let cell = |traffic| [scheme, path, "office", traffic, "200 s, 1 seed"];
             let udp = runs.digest(&cell("UDP"));
             let mpdus = mean(&runs.of(&cell("UDP")), |run| run.outcome.summary.stations.first()?.mean_ampdu);
             let [_, p99, p999, late, _, bitrate] = runs.video(&cell("video")).columns();

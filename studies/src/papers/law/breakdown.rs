@@ -5,7 +5,7 @@ use airbound_record::Stage;
 use airbound_report::Line;
 
 use super::measure::{Runs, add, percent};
-use super::{CLAIMS, MINSTREL};
+use super::{CLAIMS, JUDGED, MINSTREL};
 use crate::papers::Part;
 use crate::papers::digest::{Digest, STEP, STEPS};
 
@@ -13,7 +13,7 @@ const LEVELS_DBM: [&str; 3] = ["-60", "-70", "-80"];
 const SLOWEST: usize = STEPS - 1;
 
 pub(super) fn part(runs: Runs<'_>) -> Part {
-    let campus = runs.digest(&[MINSTREL, "office", "UDP from the campus"]);
+    let campus = runs.digest(&[MINSTREL, JUDGED, "UDP from the campus"]);
     let levels = LEVELS_DBM.map(|level| (level, runs.digest(&[MINSTREL, &format!("{level} dBm")])));
 
     let hop = |step| last_hop(&campus, step);

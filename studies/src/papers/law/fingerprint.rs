@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::breakdown::again_share;
 use super::measure::{Runs, Video, percent, text};
-use super::{CLAIMS, MINSTREL, RIVALS};
+use super::{CLAIMS, JUDGED, MINSTREL, RIVALS};
 use crate::papers::Part;
 use crate::papers::digest::{Digest, STEPS};
 
@@ -44,9 +44,10 @@ const SLOWEST: usize = STEPS - 1;
 
 /// The measured facts of a place, by key.
 fn measured(runs: Runs<'_>, place: &str) -> BTreeMap<&'static str, Option<f64>> {
-    let udp = |variants: &[&str]| runs.digest(&[&[place, "300 s, 2 seeds"], variants].concat());
+    let length = if place == JUDGED { "300 s, 2 seeds" } else { "300 s, 1 seed" };
+    let udp = |variants: &[&str]| runs.digest(&[&[place, length], variants].concat());
     let rivals = RIVALS.map(|rival| udp(&[rival]));
-    let videos = RIVALS.map(|rival| runs.video(&[rival, place, "video", "300 s, 2 seeds"]));
+    let videos = RIVALS.map(|rival| runs.video(&[rival, place, "video", length]));
     let [a, b] = ["setting A", "setting B"].map(|path| udp(&[MINSTREL, path]));
     let levels = LEVELS.map(|level| again_share(&runs.digest(&[MINSTREL, place, level, "120 s, 1 seed"])));
     let bbr = RIVALS.map(|rival| runs.goodput(&[rival, place, "BBR", "120 s, 1 seed"]));
@@ -103,12 +104,20 @@ fn most_over_least(values: &[f64]) -> Option<f64> {
     least(values).filter(|least| *least > 0.0).zip(most(values)).map(|(least, most)| most / least)
 }
 
+/// Whether a value fits the fact of that key.
+pub(super) fn fits(key: &str, value: Option<f64>) -> bool {
+    FACTS.fact.iter().any(|fact| fact.key == key && fact.fits(value))
+}
+
 impl Fact {
+    fn fits(&self, value: Option<f64>) -> bool {
+        let (low, high) = self.range;
+        value.is_some_and(|value| low <= value && value <= high)
+    }
+
     /// The value; one that does not fit is marked.
     fn cell(&self, value: Option<f64>) -> String {
-        let (low, high) = self.range;
-        let fits = value.is_some_and(|value| low <= value && value <= high);
-        if fits { text(value) } else { format!("{} *", text(value)) }
+        if self.fits(value) { text(value) } else { format!("{} *", text(value)) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Frames of real-time video: loss that error correction copes with (Sec. 2.3, Fig. 10), Law and its baselines (Sec. 4.3, Figs. 17
-//! and 18b), and the same without the neighbours' saturating bursts.
+//! and 18b).
 
 use airbound_report::Bar;
 
 use super::measure::{Runs, Video, add, change, percent};
-use super::{CLAIMS, JUDGED, MINSTREL, PLACES, RIVALS, SCHEMES};
+use super::{CLAIMS, JUDGED, MINSTREL, PLACES, RIVALS, SCHEMES, length};
 use crate::papers::Part;
 use crate::papers::claims::ClaimRow;
 
@@ -21,9 +21,9 @@ pub(super) fn correction(runs: Runs<'_>) -> Part {
 
 /// The frames of all schemes in all surroundings.
 pub(super) fn schemes(runs: Runs<'_>) -> Part {
-    let all = PLACES.map(|place| (place, SCHEMES.map(|scheme| runs.video(&[scheme, place, "video"]))));
-    let judged = all.iter().filter(|(place, _)| JUDGED.contains(place));
-    let rows = judged.flat_map(|(place, videos)| rows(place, videos)).collect();
+    let all = PLACES.map(|place| (place, SCHEMES.map(|scheme| runs.video(&[scheme, place, "video", length(place)]))));
+    let judged = all.iter().find(|(place, _)| *place == JUDGED);
+    let rows = judged.map(|(_, videos)| rows(videos)).unwrap_or_default();
 
     let mut grid = CLAIMS.table("frames", &[]);
     for (place, videos) in &all {
@@ -52,8 +52,7 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
         let lines = SCHEMES.iter().zip(videos).map(|(scheme, video)| video.frames.line(scheme));
         charts.push(CLAIMS.tails("frames", &[("place", (*place).to_owned())], lines.collect()));
     }
-    let [_, _, (_, office), _] = &all;
-    let lines = SCHEMES.iter().zip(office).map(|(scheme, video)| video.first_time.line(scheme));
+    let lines = SCHEMES.iter().zip(judged.iter().flat_map(|(_, videos)| videos)).map(|(scheme, video)| video.first_time.line(scheme));
     charts.push(CLAIMS.tails("first-time", &[], lines.collect()));
     let series = SCHEMES.iter().enumerate().map(|(scheme, name)| {
         let late = all.iter().map(|(_, videos)| percent(videos[scheme].miss_rate));
@@ -63,8 +62,8 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
     Part { rows, chapter: CLAIMS.chapter("frames", vec![grid, changes], charts) }
 }
 
-fn rows(place: &str, [law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
-    let row = |key| CLAIMS.row(key).with("place", place);
+fn rows([law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
+    let row = |key| CLAIMS.row(key);
     let mut rows = Vec::new();
     for (name, rival) in RIVALS.iter().zip(rivals) {
         for (percentile, share) in [("p99", 0.99), ("p99.9", 0.999)] {
@@ -72,42 +71,23 @@ fn rows(place: &str, [law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
             rows.push(row("frame-tail").with("percentile", percentile).with("rival", name).measured(changed));
         }
     }
-    // A change in percent has no meaning where a rival misses nothing: the least of the paper's changes, of what the rival has.
-    let less = |theirs: Option<f64>, by: f64| theirs.map(|share| 100.0 * (1.0 - by) * share);
     for (name, rival) in RIVALS.iter().zip(rivals) {
-        let row = row("late-frames").with("rival", name).reference(less(rival.miss_rate, 0.698));
-        rows.push(row.trend(law.miss_rate < rival.miss_rate).measured(percent(law.miss_rate)));
+        let changed = change(rival.miss_rate, law.miss_rate);
+        rows.push(row("late-frames").with("rival", name).measured(changed));
     }
-    let [.., thompson] = rivals;
-    let row_over_fifth = row("over-fifth-lost").reference(less(thompson.over_fifth_lost, 0.653));
-    let fewer = law.over_fifth_lost < thompson.over_fifth_lost;
-    rows.push(row_over_fifth.trend(fewer).measured(percent(law.over_fifth_lost)));
+    let [minstrel, llra, thompson] = rivals;
+    let over_fifth = change(thompson.over_fifth_lost, law.over_fifth_lost);
+    rows.push(row("over-fifth-lost").measured(over_fifth));
     let lossy = thompson.lossy.filter(|rival| *rival > 0.0).zip(law.lossy);
     rows.push(row("lossy-frames").measured(lossy.map(|(rival, law)| law / rival)));
-    let best = rivals.iter().filter_map(|video| video.bitrate_mbps).reduce(f64::max);
-    rows.push(row("bitrate").reference(best).measured(law.bitrate_mbps));
+    let best = [minstrel, thompson].into_iter().filter_map(|video| video.bitrate_mbps).reduce(f64::max);
+    for (rival, theirs) in [("the best of Minstrel and TS", best), ("LLRA", llra.bitrate_mbps)] {
+        let ratio = law.bitrate_mbps.zip(theirs).map(|(law, theirs)| law / theirs);
+        rows.push(row("bitrate").with("rival", rival).measured(ratio));
+    }
     let longest = law.first_time.quantile(1.0);
     let theirs = || rivals.iter().map(|video| video.first_time.quantile(1.0));
     let shortest = longest.is_some() && theirs().all(|rival| rival > longest);
     rows.push(row("first-time").trend(shortest).measured(longest));
-    rows.push(row("first-time-rivals").measured(theirs().flatten().reduce(f64::min)));
     rows
-}
-
-/// Why frames fare under Law as they do: the same without the neighbours' downloads.
-pub(super) fn without_bursts(runs: Runs<'_>) -> Part {
-    let mut grid = CLAIMS.table("bursts", &[]);
-    let mut lines = Vec::new();
-    for place in JUDGED {
-        for scheme in SCHEMES {
-            let video = runs.video(&[scheme, place, "video", "no bursts", "300 s, 2 seeds"]);
-            let longest = video.frames.quantile(1.0);
-            add(&mut grid, &[place, scheme], video.columns().into_iter().chain([longest]));
-            if place == "calm" {
-                lines.push(video.frames.line(scheme));
-            }
-        }
-    }
-    let charts = vec![CLAIMS.tails("bursts", &[], lines)];
-    Part { rows: Vec::new(), chapter: CLAIMS.chapter("bursts", vec![grid], charts) }
 }

@@ -20,7 +20,7 @@ struct Cell {
 impl Cell {
     fn of(runs: Runs<'_>, fade: &str, duty: &str) -> Self {
         let made = |scheme: &str| {
-            let cell = |traffic| [scheme, JUDGED, fade, duty, traffic, "200 s, 1 seed"];
+            let cell = |traffic| [scheme, JUDGED, fade, duty, traffic, "100 s, 1 seed"];
             (runs.digest(&cell("UDP")), runs.video(&cell("video")))
         };
         Self { law: made(LAW), rivals: RIVALS.map(made) }

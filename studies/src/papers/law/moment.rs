@@ -6,7 +6,7 @@ use airbound_report::{Chart, Grid, Line, Lines};
 use airbound_units::{Instant, Span};
 
 use super::measure::{MEASURED_FROM, Runs};
-use super::{CLAIMS, LAW, OFFICE};
+use super::{CLAIMS, JUDGED, LAW, OFFICE};
 use crate::papers::experiment::{Experiment, Measured};
 use crate::papers::trace::Trace;
 use crate::papers::{Part, shown};
@@ -18,7 +18,7 @@ const FRAMES: usize = 3;
 pub(super) fn part(runs: Runs<'_>) -> Part {
     let of = |scheme| {
         // Long enough for some bad moments.
-        let trials = OFFICE.trials(&[scheme, "office", "video", "120 s, 1 seed"], runs.effort);
+        let trials = OFFICE.trials(&[scheme, JUDGED, "video", "120 s, 1 seed"], runs.effort);
         let looked_at = |trial| Experiment::tracing(trial, 0).looking(Span::from_millis(1));
         runs.made(trials, looked_at).first().copied()
     };

@@ -10,11 +10,11 @@ const PATHS: [&str; 6] =
     ["openwifi", "Minstrel, 64 in hardware", "setting A", "setting B", "10 + 10 + 10 ms", "30 ms in all"];
 
 pub(super) fn part(runs: Runs<'_>, place: &'static str) -> Part {
-    let digests = PATHS.map(|path| runs.digest(&[MINSTREL, path, place, "300 s"]));
-    let law = runs.digest(&[LAW, place, "300 s"]);
+    let digests = PATHS.map(|path| runs.digest(&[MINSTREL, path, place, "300 s, 2 seeds"]));
+    let law = runs.digest(&[LAW, place, "300 s, 2 seeds"]);
     let names = [MINSTREL].into_iter().chain(PATHS.into_iter().skip(1)).chain([LAW]);
 
-    let row = |key| CLAIMS.row(key).with("place", place);
+    let row = |key| CLAIMS.row(key);
     let [usual, _, a, b, split, one] = &digests;
     let over = |loss: Option<f64>, usual: Option<f64>| {
         loss.zip(usual).and_then(|(loss, usual)| (usual > 0.0).then(|| loss / usual))

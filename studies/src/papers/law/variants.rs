@@ -12,7 +12,7 @@ const COMMERCIAL: &str = "commercial";
 
 /// Video under what the paper varies, in one place.
 pub(super) fn part(runs: Runs<'_>, place: &'static str) -> Part {
-    let cell = |variants: &[&'static str]| [&[place, "300 s, 2 seeds"], variants].concat();
+    let cell = |variants: &[&'static str]| [&[place, "200 s, 1 seed"], variants].concat();
     let video = |variants: &[&'static str]| runs.video(&cell(variants));
     let law_goodput = runs.goodput(&cell(&[LAW, "BBR"]));
     let distance =
@@ -34,7 +34,7 @@ pub(super) fn part(runs: Runs<'_>, place: &'static str) -> Part {
     ];
     let rivals = RIVALS.map(|rival| video(&[rival, "video"]));
 
-    let row = |key| CLAIMS.row(key).with("place", place);
+    let row = |key| CLAIMS.row(key);
     let [law, sixty, _, _, _, beside, openwrt_beside] = videos.each_ref().map(|(_, video)| video);
     let changed =
         |from: &Video, to: &Video, share| change(from.frames.quantile(share), to.frames.quantile(share));
