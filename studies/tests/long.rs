@@ -41,7 +41,6 @@ fn known(paper: &str) -> &'static [&'static str] {
             "naive-a",
             "naive-b",
             "fec-copes",
-            "parameters",
             "breakdown",
             "one-limit-beats-three",
             "choose-bound",
@@ -90,6 +89,9 @@ fn known(paper: &str) -> &'static [&'static str] {
     }
 }
 
+/// The claim of the Law paper that is asserted beside the controller's configuration, and has no rows.
+const CONSTANTS: &str = "parameters";
+
 /// The identities in the list of claims next to the repository, or `None`.
 fn listed(paper: &str) -> Option<Vec<String>> {
     let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../shared/claims/{paper}.toml"));
@@ -127,7 +129,8 @@ fn reproduces(paper: &str) {
     match listed(paper) {
         Some(ids) => {
             assert!(ids.len() >= 10, "{ids:?}");
-            ids.iter().for_each(|id| assert!(judged(id), "{id} of ../shared/claims is not judged"));
+            let ids = ids.iter().filter(|id| paper != "law" || *id != CONSTANTS);
+            ids.for_each(|id| assert!(judged(id), "{id} of ../shared/claims is not judged"));
         }
         None => {
             let _ = writeln!(std::io::stderr(), "SKIPPED: there is no ../shared/claims/{paper}.toml");
@@ -144,7 +147,7 @@ fn reproduces(paper: &str) {
     for forbidden in ["http://", "https://", "<script", "src="] {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
-    assert!(page.matches("<svg ").count() > 5 && page.contains("What matches, what differs, and why"));
+    assert!(page.matches("<svg ").count() > 5 && page.contains("What holds, what does not, and why"));
 }
 
 #[test]

@@ -76,9 +76,11 @@ fn rows([law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
         rows.push(row("late-frames").with("rival", name).measured(changed));
     }
     let [minstrel, llra, thompson] = rivals;
-    let over_fifth = change(thompson.over_fifth_lost, law.over_fifth_lost);
+    // A rival without any counts as one with a single frame.
+    let at_least_one = |share: Option<f64>| share.map(|share| share.max(1.0 / thompson.frames.count() as f64));
+    let over_fifth = change(at_least_one(thompson.over_fifth_lost), law.over_fifth_lost);
     rows.push(row("over-fifth-lost").measured(over_fifth));
-    let lossy = thompson.lossy.filter(|rival| *rival > 0.0).zip(law.lossy);
+    let lossy = at_least_one(thompson.lossy).zip(law.lossy);
     rows.push(row("lossy-frames").measured(lossy.map(|(rival, law)| law / rival)));
     let best = [minstrel, thompson].into_iter().filter_map(|video| video.bitrate_mbps).reduce(f64::max);
     for (rival, theirs) in [("the best of Minstrel and TS", best), ("LLRA", llra.bitrate_mbps)] {

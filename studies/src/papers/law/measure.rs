@@ -101,9 +101,14 @@ impl Buckets {
         Self(buckets)
     }
 
+    /// The number of samples.
+    pub(super) fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
     /// The latency in ms that a share (0 to 1) of the samples does not exceed.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.0.values().sum::<u64>() as f64).ceil() as u64;
+        let rank = (share * self.count() as f64).ceil() as u64;
         let mut up_to = 0;
         let bucket = self.0.iter().find(|(_, count)| {
             up_to += **count;

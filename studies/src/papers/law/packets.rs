@@ -64,7 +64,9 @@ fn rows([law, rivals @ .., ideal]: &[Digest; 5]) -> Vec<ClaimRow> {
         rows.push(row("missed").with("rival", rival).reference(best).measured(missed(law)));
     }
     for (name, rival) in RIVALS.iter().zip(rivals) {
-        let changed = change(rival.runs_per_second(5), law.runs_per_second(5));
+        // A rival without any counts as one with a single run.
+        let theirs = rival.runs_per_second(5).map(|runs| runs.max(1.0 / rival.seconds));
+        let changed = change(theirs, law.runs_per_second(5));
         rows.push(row("loss-runs").with("rival", name).measured(changed));
     }
     rows
