@@ -69,7 +69,10 @@ fn the_scenario_has_the_last_word() {
 #[test]
 fn errors_name_the_problem() {
     let wrong = error(&TEXT.replace("office", "attic"), &[]);
-    assert!(wrong.contains("test.toml:2") && wrong.contains("\"calm\", \"office\", \"harsh\", \"hidden\""), "{wrong}");
+    assert!(
+        wrong.contains("test.toml:2") && wrong.contains("\"calm\", \"office\", \"harsh\", \"hidden\""),
+        "{wrong}"
+    );
     let wrong = error(TEXT, &[("surroundings", "7")]);
     assert!(wrong.contains("--set surroundings=7") && wrong.contains("\"hidden\""), "{wrong}");
     let wrong = error(TEXT, &[("station.a.channel.blockage.0.depth", "-1 dB")]);

@@ -31,7 +31,11 @@ pub(super) fn part(runs: Runs<'_>) -> Part {
         let packets = [percent(digest.loss_rate()), digest.quantile(0.999), digest.runs_per_second(5)];
         let frames = [p99, late, percent(video.over_fifth_lost), percent(video.retransmitted), bitrate];
         let case = if variants.is_empty() { "as it is".to_owned() } else { variants.join(", ") };
-        add(&mut grid, &[scheme, &case.replace("0 dB", "no hidden bursts")], packets.into_iter().chain(frames));
+        add(
+            &mut grid,
+            &[scheme, &case.replace("0 dB", "no hidden bursts")],
+            packets.into_iter().chain(frames),
+        );
     }
     Part { rows: Vec::new(), chapter: CLAIMS.chapter("causes", vec![grid], Vec::new()) }
 }

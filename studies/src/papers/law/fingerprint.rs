@@ -1,5 +1,5 @@
-//! What the paper tells of its place without Law: the facts by which the preset `blocked` was chosen, beside the same of every
-//! preset. No run of this study has Law in it (docs/understand/office-channel.md).
+//! Facts of the paper's place without Law, by which the preset `hidden` was chosen, beside the same of every preset. No run of this
+//! study has Law in it (docs/understand/office-channel.md).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -66,10 +66,14 @@ fn measured(runs: Runs<'_>, place: &str) -> BTreeMap<&'static str, Option<f64>> 
     BTreeMap::from([
         ("queueing", minstrel.breakdown[SLOWEST].share(Stage::Queueing).map(|share| 100.0 * share)),
         ("transmission", over(sent(SLOWEST), sent(0))),
-        ("over-ten", (minstrel.packets > 0).then(|| 1e3 * minstrel.over_ten as f64 / minstrel.packets as f64)),
+        (
+            "over-ten",
+            (minstrel.packets > 0).then(|| 1e3 * minstrel.over_ten as f64 / minstrel.packets as f64),
+        ),
         (
             "over-ten-time",
-            (minstrel.over_ten > 0).then(|| minstrel.over_ten_time.as_millis_f64() / minstrel.over_ten as f64),
+            (minstrel.over_ten > 0)
+                .then(|| minstrel.over_ten_time.as_millis_f64() / minstrel.over_ten as f64),
         ),
         ("loss-a", over(a.loss_rate(), minstrel.loss_rate())),
         ("loss-b", over(b.loss_rate(), minstrel.loss_rate())),

@@ -21,7 +21,8 @@ pub(super) fn correction(runs: Runs<'_>) -> Part {
 
 /// The frames of all schemes in all surroundings.
 pub(super) fn schemes(runs: Runs<'_>) -> Part {
-    let all = PLACES.map(|place| (place, SCHEMES.map(|scheme| runs.video(&[scheme, place, "video", length(place)]))));
+    let all = PLACES
+        .map(|place| (place, SCHEMES.map(|scheme| runs.video(&[scheme, place, "video", length(place)]))));
     let judged = all.iter().find(|(place, _)| *place == JUDGED);
     let rows = judged.map(|(_, videos)| rows(videos)).unwrap_or_default();
 
@@ -52,7 +53,10 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
         let lines = SCHEMES.iter().zip(videos).map(|(scheme, video)| video.frames.line(scheme));
         charts.push(CLAIMS.tails("frames", &[("place", (*place).to_owned())], lines.collect()));
     }
-    let lines = SCHEMES.iter().zip(judged.iter().flat_map(|(_, videos)| videos)).map(|(scheme, video)| video.first_time.line(scheme));
+    let lines = SCHEMES
+        .iter()
+        .zip(judged.iter().flat_map(|(_, videos)| videos))
+        .map(|(scheme, video)| video.first_time.line(scheme));
     charts.push(CLAIMS.tails("first-time", &[], lines.collect()));
     let series = SCHEMES.iter().enumerate().map(|(scheme, name)| {
         let late = all.iter().map(|(_, videos)| percent(videos[scheme].miss_rate));
@@ -77,7 +81,8 @@ fn rows([law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
     }
     let [minstrel, llra, thompson] = rivals;
     // A rival without any counts as one with a single frame.
-    let at_least_one = |share: Option<f64>| share.map(|share| share.max(1.0 / thompson.frames.count() as f64));
+    let at_least_one =
+        |share: Option<f64>| share.map(|share| share.max(1.0 / thompson.frames.count() as f64));
     let over_fifth = change(at_least_one(thompson.over_fifth_lost), law.over_fifth_lost);
     rows.push(row("over-fifth-lost").measured(over_fifth));
     let lossy = at_least_one(thompson.lossy).zip(law.lossy);

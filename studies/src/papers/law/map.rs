@@ -27,7 +27,10 @@ impl Cell {
     }
 
     fn packets(&self, value: impl Fn(&Digest) -> Option<f64>) -> Option<f64> {
-        change(self.rivals.iter().filter_map(|(digest, _)| value(digest)).reduce(f64::min), value(&self.law.0))
+        change(
+            self.rivals.iter().filter_map(|(digest, _)| value(digest)).reduce(f64::min),
+            value(&self.law.0),
+        )
     }
 
     fn frames(&self, value: impl Fn(&Video) -> Option<f64>) -> Option<f64> {
@@ -89,7 +92,12 @@ pub(super) fn part(runs: Runs<'_>) -> Part {
     };
     let changes = [("p99.9 of packets", 0), ("p99 of frames", 1), ("late frames", 2)];
     let charts = vec![
-        CLAIMS.matrix("map-changes", &[], names(), changes.map(|(title, place)| panel(title, place)).to_vec()),
+        CLAIMS.matrix(
+            "map-changes",
+            &[],
+            names(),
+            changes.map(|(title, place)| panel(title, place)).to_vec(),
+        ),
         CLAIMS.matrix("map-loss", &[], names(), vec![panel("lost packets", 3)]),
         CLAIMS.matrix("map-facts", &[], names(), vec![panel("facts that fit", 4)]),
     ];

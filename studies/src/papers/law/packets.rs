@@ -86,7 +86,8 @@ pub(super) fn bounds(runs: Runs<'_>) -> Part {
     let (mut rows, mut tables, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for place in [JUDGED] {
         let rivals = RIVALS.map(|rival| runs.digest(&[rival, place]));
-        let laws = BOUNDS.map(|bound| (bound, runs.digest(&[LAW, place, &format!("{bound} ms"), "300 s, 2 seeds"])));
+        let laws =
+            BOUNDS.map(|bound| (bound, runs.digest(&[LAW, place, &format!("{bound} ms"), "300 s, 2 seeds"])));
 
         let row = |key| CLAIMS.row(key);
         let betas = || rivals.iter().filter_map(|digest| digest.quantile_of_all(0.99));

@@ -332,7 +332,11 @@ mod tests {
         let config: LawConfig = toml::from_str("").expect("all have defaults");
         assert_eq!(config, LawConfig::default());
         config.check().expect("valid");
-        assert_eq!((config.limit_q, config.limit_h), (Span::from_millis(40), Span::from_millis(3)), "Sec. 4.1");
+        assert_eq!(
+            (config.limit_q, config.limit_h),
+            (Span::from_millis(40), Span::from_millis(3)),
+            "Sec. 4.1"
+        );
         assert_eq!(config.bound(), Span::from_millis(46), "Limit_q + 2 Limit_h, Sec. 3.3");
         assert_eq!((config.psdus_in_hardware, config.software_retransmissions), (2, 1), "Sec. 3.3");
         assert_eq!((config.clean_up_tries, config.clean_up_retransmissions), (2, 0), "Sec. 3.4");
