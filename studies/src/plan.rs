@@ -4,4 +4,4 @@ mod check;
 mod generator;
 
 pub use check::{BORDER, Case, Confusion, DELIVERED, Judged, Set, check};
-pub use generator::{RandomScenario, random_scenario};
+pub use generator::{Kind, RandomScenario, random_scenario};
