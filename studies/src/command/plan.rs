@@ -11,7 +11,7 @@ use super::error::CommandError;
 use crate::plan::{Case, Confusion, Kind, Set, check};
 
 /// Runs of each scenario.
-const RUNS: u64 = 16;
+const RUNS: u64 = 8;
 
 pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CommandError> {
     let set = Set { seed: plan.seed, count: u64::from(plan.check), runs: RUNS };

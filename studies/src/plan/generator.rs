@@ -194,7 +194,7 @@ pub fn random_scenario(seed: u64, number: u64) -> RandomScenario {
     let wire = Wire::draw(&mut draws);
     let text = format!(
         r#"duration = "4 s"
-warm-up = "3 s"
+warm-up = "2 s"
 [air]
 standard = "{standard}"
 width = "{width} MHz"
