@@ -35,7 +35,6 @@ pub(crate) struct Model<'a> {
 pub(crate) struct Wanted<'a> {
     index: usize,
     pub(crate) flow: &'a Flow,
-    pub(crate) station: usize,
     /// The demand, from the sender to the acknowledgement.
     pub(crate) demand: Demand,
     /// Payload rate of the source.
@@ -70,13 +69,6 @@ impl Wanted<'_> {
     pub(crate) fn is_met(&self, estimate: &Estimate) -> bool {
         estimate.latency <= self.demand.latency.as_secs_f64() && estimate.delivered >= DELIVERED
     }
-
-    /// Expected over demanded latency, or required over delivered share where that is more.
-    pub(crate) fn strain(&self, estimate: &Estimate) -> f64 {
-        let late = estimate.latency / self.demand.latency.as_secs_f64();
-        let short = if estimate.delivered < DELIVERED { DELIVERED / estimate.delivered.max(1e-9) } else { 0.0 };
-        late.max(short)
-    }
 }
 
 impl<'a> Model<'a> {
@@ -88,8 +80,7 @@ impl<'a> Model<'a> {
                 flow: flow.name.clone(),
                 problem: "its rate has no limit; set one".to_owned(),
             })?;
-            let station = scenario.station_index(&flow.station).unwrap_or(0);
-            wanted.push(Wanted { index, flow, station, demand, rate });
+            wanted.push(Wanted { index, flow, demand, rate });
         }
         Ok(Self { scenario, wanted })
     }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use airbound_feasibility::{Answer, Demand, plan};
+use airbound_feasibility::{Answer, DELIVERED, Demand, judge};
 use airbound_record::{Fate, PacketRow};
 use airbound_scenario::{Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer};
@@ -15,8 +15,6 @@ use super::generator::{Kind, RandomScenario, random_scenario};
 use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
-/// Less of what a source offers than this counts as not delivered.
-pub const DELIVERED: f64 = 0.95;
 /// A case whose measured latency, or delivered share, lies within this fraction of what is demanded is at the border.
 pub const BORDER: f64 = 0.1;
 
@@ -154,7 +152,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let defect = |reason: String| TrialError { name: random.name.clone(), reason };
     let scenario = Scenario::parse(&random.text, &random.name, &Overrides::default())
         .map_err(|error| defect(error.to_string()))?;
-    let plan = plan(&scenario, &random.demands).map_err(|error| defect(error.to_string()))?;
+    let plan = judge(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
     // Phases follow from the seed: no two scenarios share them.
     let seed = |run: u64| random.number * runs + run + 1;
     let first = Heard::of(random, &scenario, (0..runs.div_ceil(2)).map(seed))?;

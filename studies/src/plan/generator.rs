@@ -3,15 +3,13 @@
 //! The content of a scenario is a keyed function of the seed of the set and its number in it. The ranges were chosen before the model was
 //! compared with any of them, such that some are easily met, some hopeless, and many near the border.
 //!
-//! A demand is end to end: from the sender over the wire to the acknowledgement of the station. The `demand` of the scenario file, which
-//! LAST-PQ shall hold, is the part that the wire's longest delay leaves to the access point.
+//! The `demand` of a flow, which LAST-PQ shall hold, is the part of the access point. What the plan is asked, and what is measured, is that
+//! plus the longest delay of the wire: from the sender to the acknowledgement of the station.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use airbound_feasibility::Demand;
 use airbound_random::Key;
-use airbound_units::Span;
 use serde::Serialize;
 
 /// Properties of a scenario by which answers are counted.
@@ -78,8 +76,6 @@ pub struct RandomScenario {
     pub number: u64,
     /// The scenario file.
     pub text: String,
-    /// The demands, end to end.
-    pub demands: Vec<Demand>,
     /// The kinds that it belongs to.
     pub kinds: BTreeSet<Kind>,
 }
@@ -214,15 +210,15 @@ rate = "{rate_control}"
         delay = wire.delay,
         jitter = wire.jitter,
     );
-    let mut making = Making { draws, text, demands: Vec::new(), kinds: BTreeSet::new(), down: BTreeSet::new() };
+    let mut making = Making { draws, text, kinds: BTreeSet::new(), down: BTreeSet::new() };
     making.note(Kind::LongWire, wire.delay >= LONG_WIRE);
     making.note(Kind::WireJitter, wire.jitter > 0.0);
-    making.fill(phy, wire);
+    making.fill(phy);
     let mixed = making.down.len() > 1;
     making.note(Kind::MixedCategories, mixed);
     making.note(Kind::OneCategory, !mixed);
-    let Making { text, demands, kinds, .. } = making;
-    RandomScenario { name: format!("random-{seed}-{number}"), number, text, demands, kinds }
+    let Making { text, kinds, .. } = making;
+    RandomScenario { name: format!("random-{seed}-{number}"), number, text, kinds }
 }
 
 /// The way between a server and the access point, in ms, to a tenth.
@@ -239,17 +235,12 @@ impl Wire {
         let jitter = if draws.chance(0.3) { tenths(draws.around(0.5, 5.0)) } else { 0.0 };
         Self { delay, jitter }
     }
-
-    fn longest(self) -> f64 {
-        self.delay + self.jitter
-    }
 }
 
 /// A scenario in the making.
 struct Making {
     draws: Draws,
     text: String,
-    demands: Vec<Demand>,
     kinds: BTreeSet<Kind>,
     /// The categories of flows to stations.
     down: BTreeSet<&'static str>,
@@ -263,7 +254,7 @@ impl Making {
     }
 
     /// Adds stations, flows and neighbours.
-    fn fill(&mut self, phy: Phy, wire: Wire) {
+    fn fill(&mut self, phy: Phy) {
         let headsets = 1 + self.draws.below(4);
         for index in 1..=headsets {
             self.station(&format!("headset-{index}"), phy);
@@ -273,13 +264,13 @@ impl Making {
             self.station(&format!("client-{index}"), phy);
         }
         for index in 1..=headsets {
-            self.demanding(index, wire);
+            self.demanding(index);
         }
         if self.draws.chance(0.3) {
             let station = self.any_station(clients, headsets);
             self.flow("call", &station, "kind = \"voip\"");
             self.down.insert("vo");
-            self.demand("call", wire, (3.0, 20.0));
+            self.demand((3.0, 20.0));
             self.note(Kind::Call, true);
         }
         for index in 1..=clients {
@@ -334,17 +325,14 @@ impl Making {
         let _ = write!(self.text, "[[flow]]\nname = \"{name}\"\nstation = \"{station}\"\n{rest}\n");
     }
 
-    /// Adds a demand to the last flow: what the wire takes, and a time in the range (ms) for the access point.
-    fn demand(&mut self, flow: &str, wire: Wire, (least, most): (f64, f64)) {
-        let tenths = |value: f64| (value * 10.0).round() / 10.0;
-        let air = tenths(self.draws.around(least, most));
+    /// Adds a demand to the last flow: a time in the range (ms) for the access point.
+    fn demand(&mut self, (least, most): (f64, f64)) {
+        let air = self.draws.around(least, most);
         let percentile = self.draws.one_of(&[90, 95, 99]);
         let _ = writeln!(self.text, "demand = {{ latency = \"{air:.1} ms\", percentile = {percentile} }}");
-        let latency = Span::from_micros(((air + wire.longest()) * 1e3).round() as u64);
-        self.demands.push(Demand { flow: flow.to_owned(), latency, percentile: f64::from(percentile) });
     }
 
-    fn demanding(&mut self, index: usize, wire: Wire) {
+    fn demanding(&mut self, index: usize) {
         let name = format!("wanted-{index}");
         let category = self.draws.weighted(&STREAMS);
         self.down.insert(category);
@@ -363,7 +351,7 @@ impl Making {
             )
         };
         self.flow(&name, &format!("headset-{index}"), &format!("{rest}\ncategory = \"{category}\""));
-        self.demand(&name, wire, (6.0, 50.0));
+        self.demand((6.0, 50.0));
     }
 
     fn download(&mut self, name: &str, station: &str, count: usize) {
