@@ -171,9 +171,10 @@ const PHYS: [Phy; 3] = [
     },
 ];
 
-/// Categories of demanding streams, of downloads, of uploads and of neighbours, in percent.
-const STREAMS: [(&str, u32); 4] = [("be", 50), ("vi", 25), ("vo", 10), ("bk", 15)];
-const DOWNLOADS: [(&str, u32); 3] = [("be", 70), ("vi", 15), ("bk", 15)];
+/// Categories of demanding streams, of downloads, of uploads and of neighbours, in percent. A download in the video category starves
+/// best effort, which leaves nothing to decide, so there are few.
+const STREAMS: [(&str, u32); 4] = [("be", 50), ("vi", 30), ("vo", 12), ("bk", 8)];
+const DOWNLOADS: [(&str, u32); 3] = [("be", 76), ("vi", 4), ("bk", 20)];
 const UPLOADS: [(&str, u32); 3] = [("be", 75), ("vi", 15), ("bk", 10)];
 const NEIGHBOURS: [(&str, u32); 4] = [("be", 60), ("vi", 20), ("vo", 10), ("bk", 10)];
 
@@ -255,11 +256,11 @@ impl Making {
 
     /// Adds stations, flows and neighbours.
     fn fill(&mut self, phy: Phy) {
-        let headsets = 1 + self.draws.below(4);
+        let headsets = 1 + self.draws.below(3);
         for index in 1..=headsets {
             self.station(&format!("headset-{index}"), phy);
         }
-        let clients = self.draws.below(6);
+        let clients = self.draws.below(5);
         for index in 1..=clients {
             self.station(&format!("client-{index}"), phy);
         }
