@@ -4,7 +4,7 @@ use airbound_scenario::{ChannelSpec, Scenario, TraceUse};
 use airbound_units::{BitRate, Span};
 
 use crate::demand::{self, Demand, PlanError};
-use crate::model::{Estimate, Model};
+use crate::model::{Estimate, Model, Wanted};
 
 /// Whether all demands can be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
 }
 
 fn outlook(model: &Model<'_>) -> Result<(Plan, Vec<Estimate>), PlanError> {
-    let [first, second, all] = model.estimates(&vec![1.0; model.wanted.len()])?;
+    let [first, second, all] = model.estimates()?;
     let met = are_met(model, &all);
     let plan = Plan {
         answer: if met { Answer::Yes } else { Answer::No },
@@ -148,11 +148,6 @@ fn outlook(model: &Model<'_>) -> Result<(Plan, Vec<Estimate>), PlanError> {
         slow_down: Vec::new(),
     };
     Ok((plan, all))
-}
-
-/// The estimates of all draws, at other rates. Those of the scenario's own rates were made before, so that none of these can fail.
-fn estimates(model: &Model<'_>, scales: &[f64]) -> Vec<Estimate> {
-    model.estimates(scales).map(|[_, _, all]| all).unwrap_or_default()
 }
 
 fn outlooks(model: &Model<'_>, estimates: &[Estimate]) -> Vec<Outlook> {
@@ -183,17 +178,21 @@ fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
     let before: Vec<Span> = model.wanted.iter().map(|wanted| wanted.demand.latency).collect();
     let mut estimates = estimates.to_vec();
     for _ in 0..ROUNDS {
-        if are_met(&model, &estimates) || estimates.iter().any(|estimate| estimate.latency > LONGEST) {
+        let is_late = |(wanted, estimate): (&Wanted<'_>, &Estimate)| {
+            estimate.latency > wanted.demand.latency.as_secs_f64() && estimate.latency <= LONGEST
+        };
+        // More time helps a flow that is late, not one that its window or the air does not let through.
+        let missed = || model.wanted.iter().zip(&estimates).filter(|(wanted, estimate)| !wanted.is_met(estimate));
+        if missed().next().is_none() || !missed().all(is_late) {
             break;
         }
         for (wanted, estimate) in model.wanted.iter_mut().zip(&estimates) {
             if !wanted.is_met(estimate) {
                 // LAST-PQ lets a stream wait for as long as it may, so that a demand of what is expected would be met by chance.
-                let reached = estimate.latency.max(wanted.demand.latency.as_secs_f64());
-                wanted.demand.latency = rounded_up(Span::from_secs_f64(STEP * reached));
+                wanted.demand.latency = rounded_up(Span::from_secs_f64(STEP * estimate.latency));
             }
         }
-        estimates = self::estimates(&model, &vec![1.0; model.wanted.len()]);
+        estimates = model.estimates().map(|[_, _, all]| all).unwrap_or_default();
     }
     if !are_met(&model, &estimates) {
         return Vec::new();
@@ -210,9 +209,7 @@ fn rounded_up(latency: Span) -> Span {
 
 /// The common growth of all rates at which the demands are still met.
 fn headroom(model: &Model<'_>) -> f64 {
-    largest(0.0, MOST_HEADROOM, |more| {
-        are_met(model, &estimates(model, &vec![1.0 + more; model.wanted.len()]))
-    })
+    largest(0.0, MOST_HEADROOM, |more| model.meets(&vec![1.0 + more; model.wanted.len()]))
 }
 
 /// The largest value of a range that satisfies `is_good`, by bisection; its lower end does.
@@ -238,7 +235,7 @@ fn slower(model: &Model<'_>) -> Vec<Slower> {
         let met_at = |scale: f64| {
             let mut scales = vec![1.0; model.wanted.len()];
             scales[place] = scale;
-            are_met(model, &estimates(model, &scales))
+            model.meets(&scales)
         };
         if !met_at(SLOWEST) {
             continue;

@@ -11,9 +11,12 @@ use crate::network::{Asked, Measured, Network, Times};
 /// Draws of phases, channels and backoffs. Their seeds are the plan's own.
 const DRAWS: usize = 8;
 const OWN_SEED: u64 = 0x706c_616e;
-/// Time of each draw in which windows, rates and the delay controller settle: several seconds of LAST-PQ's `delay.hold` are not needed,
-/// since it starts at the demand. And the time that is measured.
-const SETTLING: Span = Span::from_millis(1_000);
+/// Draws after which a search gives up a change, and the ratio of expected to demanded that counts as missed by far.
+const FIRST_DRAWS: usize = 2;
+const CLEARLY: f64 = 1.5;
+/// Time of each draw in which windows, rates and the delay controller settle: HyStart can leave a stream's window at a fraction of a frame,
+/// from where CUBIC needs seconds. And the time that is measured.
+const SETTLING: Span = Span::from_millis(2_000);
 const MEASURED: Span = Span::from_millis(2_000);
 
 /// Highest percentile: 100 is evaluated as 99.99.
@@ -67,7 +70,14 @@ impl Wanted<'_> {
 
     /// Whether an estimate meets the demand.
     pub(crate) fn is_met(&self, estimate: &Estimate) -> bool {
-        estimate.latency <= self.demand.latency.as_secs_f64() && estimate.delivered >= DELIVERED
+        self.strain(estimate) <= 1.0
+    }
+
+    /// Expected over demanded latency, or required over delivered share where too little arrives and that is more.
+    fn strain(&self, estimate: &Estimate) -> f64 {
+        let late = estimate.latency / self.demand.latency.as_secs_f64();
+        let short = if estimate.delivered < DELIVERED { DELIVERED / estimate.delivered.max(1e-9) } else { 0.0 };
+        late.max(short)
     }
 }
 
@@ -85,25 +95,43 @@ impl<'a> Model<'a> {
         Ok(Self { scenario, wanted })
     }
 
-    /// The estimate for each demand of each half of the draws, and of all, with the flows' rates multiplied by `scales`.
-    pub(crate) fn estimates(&self, scales: &[f64]) -> Result<[Vec<Estimate>; 3], PlanError> {
+    /// The estimate for each demand of each half of the draws, and of all.
+    pub(crate) fn estimates(&self) -> Result<[Vec<Estimate>; 3], PlanError> {
+        let scales = vec![1.0; self.wanted.len()];
+        let draws: Vec<Vec<Measured>> =
+            (0..DRAWS).map(|draw| self.draw(self.scenario, draw)).collect::<Result<_, _>>()?;
+        let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
+        Ok([half(0), half(1), self.pooled(draws.iter(), &scales)])
+    }
+
+    /// Whether all demands are met with the flows' rates multiplied by `scales`. The first draws decide if they miss by far.
+    pub(crate) fn meets(&self, scales: &[f64]) -> bool {
         let scenario = self.scaled(scales);
-        let asked: Vec<Asked> = self
-            .wanted
-            .iter()
-            .map(|wanted| (wanted.index, wanted.left(), wanted.demand.percentile.min(HIGHEST_PERCENTILE)))
-            .collect();
-        let mut halves = [Vec::new(), Vec::new()];
+        let mut draws = Vec::with_capacity(DRAWS);
         for draw in 0..DRAWS {
-            let seed = OWN_SEED + draw as u64;
-            let network = Network::new(&scenario, &asked, seed, self.times(draw))
-                .map_err(|error: ConfigError| PlanError::Scheme { problem: error.to_string() })?;
-            halves[draw % 2].push(network.run());
+            // What can fail is the scheme, which was built for the scenario itself before.
+            let Ok(measured) = self.draw(&scenario, draw) else { return false };
+            draws.push(measured);
+            if draws.len() == FIRST_DRAWS && self.strain(&self.pooled(draws.iter(), scales)) > CLEARLY {
+                return false;
+            }
         }
-        let [first, second] = &halves;
-        let all: Vec<&Vec<Measured>> = first.iter().chain(second).collect();
-        let of = |draws: &[&Vec<Measured>]| self.pooled(draws, scales);
-        Ok([of(&first.iter().collect::<Vec<_>>()), of(&second.iter().collect::<Vec<_>>()), of(&all)])
+        self.strain(&self.pooled(draws.iter(), scales)) <= 1.0
+    }
+
+    /// The largest of the demands' strains.
+    fn strain(&self, estimates: &[Estimate]) -> f64 {
+        let each = self.wanted.iter().zip(estimates);
+        each.map(|(wanted, estimate)| wanted.strain(estimate)).fold(0.0, f64::max)
+    }
+
+    fn draw(&self, scenario: &Scenario, draw: usize) -> Result<Vec<Measured>, PlanError> {
+        let percentile = |wanted: &Wanted<'_>| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
+        let asked: Vec<Asked> =
+            self.wanted.iter().map(|wanted| (wanted.index, wanted.left(), percentile(wanted))).collect();
+        let network = Network::new(scenario, &asked, OWN_SEED + draw as u64, self.times(draw));
+        let wrong = |error: ConfigError| PlanError::Scheme { problem: error.to_string() };
+        network.map(Network::run).map_err(wrong)
     }
 
     /// The time of a draw: spread over the run, so that movement and traces count.
@@ -114,7 +142,13 @@ impl<'a> Model<'a> {
         Times { begin, from: begin + SETTLING, end: begin + length }
     }
 
-    fn pooled(&self, draws: &[&Vec<Measured>], scales: &[f64]) -> Vec<Estimate> {
+    /// The estimates from some draws, whose packets count together.
+    fn pooled<'m>(
+        &self,
+        draws: impl Iterator<Item = &'m Vec<Measured>>,
+        scales: &[f64],
+    ) -> Vec<Estimate> {
+        let draws: Vec<&Vec<Measured>> = draws.collect();
         let time = MEASURED.as_secs_f64() * draws.len() as f64;
         let each = self.wanted.iter().enumerate();
         each.map(|(place, wanted)| {
