@@ -182,7 +182,8 @@ fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
             estimate.latency > wanted.demand.latency.as_secs_f64() && estimate.latency <= LONGEST
         };
         // More time helps a flow that is late, not one that its window or the air does not let through.
-        let missed = || model.wanted.iter().zip(&estimates).filter(|(wanted, estimate)| !wanted.is_met(estimate));
+        let missed =
+            || model.wanted.iter().zip(&estimates).filter(|(wanted, estimate)| !wanted.is_met(estimate));
         if missed().next().is_none() || !missed().all(is_late) {
             break;
         }

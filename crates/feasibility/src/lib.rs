@@ -22,7 +22,7 @@ mod model;
 mod network;
 
 pub use answer::{Answer, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, judge, plan};
-pub use model::DELIVERED;
 pub use demand::{DEFAULT_PERCENTILE, Demand, PlanError};
 pub use form::{DemandForm, PlanForm, RateForm, RelaxForm};
 pub use law_bound::{BoundChoice, BoundError, Stays, Threshold};
+pub use model::DELIVERED;

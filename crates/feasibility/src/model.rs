@@ -63,7 +63,7 @@ impl Wanted<'_> {
         self.flow.wire.delay + self.flow.wire.jitter
     }
 
-    /// What the wire leaves of the demand to the access point; zero if nothing.
+    /// The part of the demand that the wire leaves to the access point; zero if nothing.
     pub(crate) fn left(&self) -> Span {
         self.demand.latency.saturating_sub(self.wire())
     }
@@ -76,7 +76,8 @@ impl Wanted<'_> {
     /// Expected over demanded latency, or required over delivered share where too little arrives and that is more.
     fn strain(&self, estimate: &Estimate) -> f64 {
         let late = estimate.latency / self.demand.latency.as_secs_f64();
-        let short = if estimate.delivered < DELIVERED { DELIVERED / estimate.delivered.max(1e-9) } else { 0.0 };
+        let short =
+            if estimate.delivered < DELIVERED { DELIVERED / estimate.delivered.max(1e-9) } else { 0.0 };
         late.max(short)
     }
 }
@@ -143,17 +144,14 @@ impl<'a> Model<'a> {
     }
 
     /// The estimates from some draws, whose packets count together.
-    fn pooled<'m>(
-        &self,
-        draws: impl Iterator<Item = &'m Vec<Measured>>,
-        scales: &[f64],
-    ) -> Vec<Estimate> {
+    fn pooled<'m>(&self, draws: impl Iterator<Item = &'m Vec<Measured>>, scales: &[f64]) -> Vec<Estimate> {
         let draws: Vec<&Vec<Measured>> = draws.collect();
         let time = MEASURED.as_secs_f64() * draws.len() as f64;
         let each = self.wanted.iter().enumerate();
         each.map(|(place, wanted)| {
             let of = || draws.iter().filter_map(|draw| draw.get(place));
-            let mut latencies: Vec<f64> = of().flat_map(|measured| measured.latencies.iter().copied()).collect();
+            let mut latencies: Vec<f64> =
+                of().flat_map(|measured| measured.latencies.iter().copied()).collect();
             let scale = scales.get(place).copied().unwrap_or(1.0);
             let offered = wanted.rate.as_bps() as f64 * scale / 8.0 * time;
             let delivered = of().map(|measured| measured.delivered).sum::<f64>() / offered.max(1.0);
@@ -183,8 +181,7 @@ impl<'a> Model<'a> {
                 Traffic::Tcp(bulk) => bulk.limit = bulk.limit.map(|limit| limit.mul_f64(*scale)),
                 Traffic::TcpShort(transfers) => transfers.interval = transfers.interval.mul_f64(1.0 / scale),
                 Traffic::Voip => {
-                    flow.traffic =
-                        Traffic::Cbr(Datagrams { rate: CALL_RATE.mul_f64(*scale), size: CALL });
+                    flow.traffic = Traffic::Cbr(Datagrams { rate: CALL_RATE.mul_f64(*scale), size: CALL });
                 }
             }
         }

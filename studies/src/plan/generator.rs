@@ -282,7 +282,11 @@ impl Making {
             self.download("beside", "headset-1", count);
         }
         if self.draws.chance(0.3) {
-            self.flow("poses", "headset-1", "kind = \"cbr\"\ndirection = \"up\"\nrate = \"100 kbit/s\"\nsize = \"125 B\"");
+            self.flow(
+                "poses",
+                "headset-1",
+                "kind = \"cbr\"\ndirection = \"up\"\nrate = \"100 kbit/s\"\nsize = \"125 B\"",
+            );
         }
         if self.draws.chance(0.35) {
             for index in 1..=self.draws.below(2) + 1 {

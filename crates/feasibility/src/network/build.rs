@@ -27,7 +27,7 @@ use super::connection::Connection;
 use super::node::{Node, NodeLink};
 use super::packet::Packet;
 use super::wire::Wire;
-use super::{ACCESS_POINT, Beacons, Feed, Measured, Network, Route, Times};
+use super::{ACCESS_POINT, Beacons, Emitter, Measured, Network, Route, Times};
 
 /// Payload of a TCP segment.
 const SEGMENT: ByteCount = ByteCount::new(1_448);
@@ -67,7 +67,7 @@ impl Network {
                 queue.set(Instant::ZERO, FlowId(*flow as u32), Some(demand))?;
             }
         }
-        let (routes, feeds) = building.traffic(demands, times);
+        let (routes, emitters) = building.traffic(demands, times);
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
         let links = links.map(|(station, link)| station.propagation(&scenario.air, path, seed, link));
@@ -97,7 +97,7 @@ impl Network {
             nodes,
             stations,
             routes,
-            feeds,
+            emitters,
             wires: [Wire::new(scenario, seed, 0), Wire::new(scenario, seed, 1)],
             beacons,
             agenda: Agenda::default(),
@@ -209,9 +209,9 @@ impl Building<'_> {
     }
 
     /// The flows' ways, and the sources of datagrams.
-    fn traffic(&self, demands: &[Asked], times: Times) -> (Vec<Route>, Vec<Feed>) {
+    fn traffic(&self, demands: &[Asked], times: Times) -> (Vec<Route>, Vec<Emitter>) {
         let scenario = self.scenario;
-        let mut feeds = Vec::new();
+        let mut emitters = Vec::new();
         let mut routes = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
             let station = StationId(scenario.station_index(&flow.station).unwrap_or(0) as u16 + 1);
@@ -219,8 +219,7 @@ impl Building<'_> {
                 Direction::Down => (ACCESS_POINT, station),
                 Direction::Up => (station, ACCESS_POINT),
             };
-            let when =
-                Schedule { seed: self.seed, flow: index as u64, start: times.begin, stop: times.end };
+            let when = Schedule { seed: self.seed, flow: index as u64, start: times.begin, stop: times.end };
             let demand = demands.iter().position(|(wanted, ..)| *wanted == index);
             let mut route = Route {
                 from,
@@ -232,8 +231,12 @@ impl Building<'_> {
                 demand,
             };
             match self.sender(flow, &when) {
-                Sender::Datagrams(source) => feeds.extend(source.map(|source| {
-                    Feed { flow: Some(index), node: from, to, category: flow.category, source }
+                Sender::Datagrams(source) => emitters.extend(source.map(|source| Emitter {
+                    flow: Some(index),
+                    node: from,
+                    to,
+                    category: flow.category,
+                    source,
                 })),
                 Sender::Connection(options, application) => {
                     route.answers = options.ack_category;
@@ -242,8 +245,8 @@ impl Building<'_> {
             }
             routes.push(route);
         }
-        self.neighbours(&mut feeds, times);
-        (routes, feeds)
+        self.neighbours(&mut emitters, times);
+        (routes, emitters)
     }
 
     fn sender<'f>(&self, flow: &'f Flow, when: &Schedule) -> Sender<'f> {
@@ -300,7 +303,7 @@ impl Building<'_> {
         }
     }
 
-    fn neighbours(&self, feeds: &mut Vec<Feed>, times: Times) {
+    fn neighbours(&self, emitters: &mut Vec<Emitter>, times: Times) {
         let first = 1 + self.scenario.stations.len();
         let mut number = 0;
         for network in &self.scenario.neighbours {
@@ -322,7 +325,7 @@ impl Building<'_> {
                     let (on, off) = (spells.mean_on, spells.mean_off);
                     source = source.in_spells(airbound_traffic::spells(on, off, self.seed, number as u64));
                 }
-                feeds.push(Feed { flow: None, node, to: node, category: network.category, source });
+                emitters.push(Emitter { flow: None, node, to: node, category: network.category, source });
                 number += 1;
             }
         }

@@ -81,7 +81,13 @@ impl Connection {
     }
 
     /// Takes a segment at the receiver. Returns the number of the acknowledgement, if it is made at once.
-    pub(crate) fn on_segment(&mut self, now: Instant, offset: u64, length: u32, sent: Instant) -> Option<u64> {
+    pub(crate) fn on_segment(
+        &mut self,
+        now: Instant,
+        offset: u64,
+        length: u32,
+        sent: Instant,
+    ) -> Option<u64> {
         let ack = self.receiver.on_segment(now, offset, length, sent)?;
         self.close_transfer();
         Some(self.keep(ack))

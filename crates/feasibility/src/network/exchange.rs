@@ -203,7 +203,8 @@ impl Network {
                 self.deliver(mpdu.packet);
                 continue;
             }
-            self.recipients[buffer].receive(mpdu.sequence, mpdu.packet, self.now, |packet| arrivals.push(packet));
+            self.recipients[buffer]
+                .receive(mpdu.sequence, mpdu.packet, self.now, |packet| arrivals.push(packet));
             for packet in arrivals.drain(..) {
                 self.deliver(packet);
             }

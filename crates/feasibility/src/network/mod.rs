@@ -35,7 +35,7 @@ const ACCESS_POINT: StationId = StationId(0);
 /// Headers of a TCP segment, and of an acknowledgement.
 const SEGMENT_HEADERS: ByteCount = airbound_senders::tcp::SEGMENT_HEADERS;
 
-/// What a flow with a demand got in one draw of the model.
+/// Latencies, goodput and airtime of a flow with a demand in one draw of the model.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
     /// From the sender to the acknowledgement, of each packet that arrived, seconds.
@@ -77,7 +77,7 @@ struct Route {
 
 /// Datagrams of a flow, or of a neighbour's transmitter.
 #[derive(Debug)]
-struct Feed {
+struct Emitter {
     flow: Option<usize>,
     node: StationId,
     to: StationId,
@@ -101,7 +101,7 @@ pub(crate) struct Network {
     nodes: Vec<Node>,
     stations: usize,
     routes: Vec<Route>,
-    feeds: Vec<Feed>,
+    emitters: Vec<Emitter>,
     /// Towards the access point and towards the servers.
     wires: [Wire; 2],
     beacons: Option<Beacons>,
@@ -146,8 +146,8 @@ impl Network {
     fn begin(&mut self) {
         self.now = self.times.begin;
         self.report_links();
-        for feed in 0..self.feeds.len() {
-            self.await_departure(feed);
+        for emitter in 0..self.emitters.len() {
+            self.await_departure(emitter);
         }
         for flow in 0..self.routes.len() {
             self.await_deadline(flow);
@@ -163,7 +163,7 @@ impl Network {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Depart(feed) => self.depart(feed),
+            Event::Depart(emitter) => self.depart(emitter),
             Event::AtAccessPoint(packet) => self.enqueue(ACCESS_POINT, packet),
             Event::AtServer(packet) => self.at_end(packet),
             Event::Deadline(flow) => self.on_deadline(flow),
@@ -198,18 +198,19 @@ impl Network {
 
     // Traffic.
 
-    fn await_departure(&mut self, feed: usize) {
-        if let Some(at) = self.feeds[feed].source.next_departure() {
-            self.agenda.push(at, Event::Depart(feed));
+    fn await_departure(&mut self, emitter: usize) {
+        if let Some(at) = self.emitters[emitter].source.next_departure() {
+            self.agenda.push(at, Event::Depart(emitter));
         }
     }
 
     fn depart(&mut self, index: usize) {
-        let feed = &mut self.feeds[index];
-        let departure = feed.source.emit();
-        let flow = feed.flow.unwrap_or(usize::MAX);
-        let (node, header) = (feed.node, (feed.to, feed.category));
-        let id = airbound_control::frame::FlowId(feed.flow.unwrap_or(2 * self.routes.len() + index) as u32);
+        let emitter = &mut self.emitters[index];
+        let departure = emitter.source.emit();
+        let flow = emitter.flow.unwrap_or(usize::MAX);
+        let (node, header) = (emitter.node, (emitter.to, emitter.category));
+        let id =
+            airbound_control::frame::FlowId(emitter.flow.unwrap_or(2 * self.routes.len() + index) as u32);
         let packet = Packet::new((flow, id), header, departure.size, Content::Datagram, self.now);
         self.await_departure(index);
         self.send(node, packet);
