@@ -58,3 +58,49 @@ impl Wire {
         Some(*last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airbound_scenario::Overrides;
+
+    fn wire(keys: &str) -> Wire {
+        let text = format!(
+            "duration = \"1 s\"\n[wire]\n{keys}\n[[station]]\nname = \"one\"\n[[flow]]\nname = \"call\"\nkind = \"voip\"\n\
+             station = \"one\"\n"
+        );
+        let scenario = Scenario::parse(&text, "a test", &Overrides::default()).expect("a scenario");
+        Wire::new(&scenario, 1, 0)
+    }
+
+    fn micros(arrival: Option<Instant>) -> u64 {
+        arrival.expect("arrives").as_nanos() / 1000
+    }
+
+    #[test]
+    fn a_bottleneck_sends_one_packet_after_the_other_and_drops_at_its_limit() {
+        // 1250 B take 1 ms at 10 Mbit/s.
+        let mut wire = wire("rate = \"10 Mbit/s\"\nqueue = 2\ndelay = \"5 ms\"");
+        let size = ByteCount::new(1250);
+        assert_eq!(micros(wire.transit(0, Instant::ZERO, size)), 6_000);
+        assert_eq!(micros(wire.transit(0, Instant::ZERO, size)), 7_000);
+        assert_eq!(wire.transit(0, Instant::ZERO, size), None);
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_and_its_bound() {
+        let mut wire = wire("rate = \"unlimited\"\ndelay = \"2 ms\"\njitter = \"3 ms\"");
+        let mut last = 0;
+        for millis in 0..200 {
+            let now = Instant::ZERO + airbound_units::Span::from_millis(millis);
+            let arrival = micros(wire.transit(0, now, ByteCount::new(100)));
+            assert!(arrival >= last && (2_000..=5_000).contains(&(arrival - 1_000 * millis)), "{arrival}");
+            last = arrival;
+        }
+    }
+
+    #[test]
+    fn a_wire_that_loses_everything_delivers_nothing() {
+        assert_eq!(wire("loss = 1.0").transit(0, Instant::ZERO, ByteCount::new(100)), None);
+    }
+}
