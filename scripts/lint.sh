@@ -59,7 +59,7 @@ layers() {
     imports sim "units random wifi record air traffic senders control scenario" || bad=1
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
-    imports feasibility "units random wifi air control scenario" || bad=1
+    imports feasibility "units random wifi air traffic senders control scenario" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
     imports console "runs" || bad=1

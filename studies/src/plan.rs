@@ -3,5 +3,5 @@
 mod check;
 mod generator;
 
-pub use check::{BORDER, Case, Confusion, DELIVERED, Judged, Set, check};
-pub use generator::{RandomScenario, random_scenario};
+pub use check::{BORDER, Case, Confusion, Judged, Set, check};
+pub use generator::{Kind, RandomScenario, random_scenario};

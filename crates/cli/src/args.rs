@@ -319,10 +319,11 @@ Examples:
   airbound plan vr-congested --demand vr=20ms@95
   airbound plan my.toml --demand headset=15ms --demand monitor=30ms@99 --json
   airbound plan my.toml --set flow.vr.rate=\"60 Mbit/s\"
-  airbound plan --check 200 --seed 3            how often is the plan wrong?
+  airbound plan --check 400 --seed 3            how often is the plan wrong?
 
-The latency is that from the access point's queue to the acknowledgement, when the flows with demands are \
-served first (LAST-PQ). docs/use/plan.md holds the model and how often it is wrong.
+The latency counts from the sender, over the wire, to the acknowledgement, when the flows with demands are \
+served first (LAST-PQ). A `demand` of the scenario is the part of the access point, to which the wire is added. \
+docs/use/plan.md holds the model and how often it is wrong.
 
 Exit codes: 0 yes, all demands can be met; 1 no; 2 wrong input.")]
 pub(crate) struct Plan {

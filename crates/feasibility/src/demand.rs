@@ -8,7 +8,7 @@ use airbound_units::Span;
 pub struct Demand {
     /// Name of the flow.
     pub flow: String,
-    /// The latency from the access point's queue to the acknowledgement.
+    /// The latency from the sender over the wire to the acknowledgement.
     pub latency: Span,
     /// The percentile that it bounds: above 0, below 100.
     pub percentile: f64,
@@ -55,6 +55,12 @@ pub enum PlanError {
         /// Number of networks in the scenario.
         count: usize,
     },
+    /// A value of the scheme is out of range.
+    #[error("the scheme cannot be planned: {problem}")]
+    Scheme {
+        /// The value and its range.
+        problem: String,
+    },
     /// The model does not cover trace pipes.
     #[error("a plan covers 802.11 channels; station {station} has a trace in place of one (as = \"pipe\")")]
     Pipe {
@@ -64,7 +70,8 @@ pub enum PlanError {
 }
 
 impl Demand {
-    /// The demands in a scenario; of a demand that changes over time the strictest.
+    /// The demands in a scenario; of a demand that changes over time the strictest. A scenario states the part of the access point, to
+    /// which the longest delay of the flow's wire is added.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let strictest = |flow: &Flow| {
@@ -74,7 +81,7 @@ impl Demand {
         let each = scenario.flows.iter().filter_map(|flow| Some((flow, strictest(flow)?)));
         each.map(|(flow, demand)| Self {
             flow: flow.name.clone(),
-            latency: demand.latency(),
+            latency: demand.latency() + flow.wire.delay + flow.wire.jitter,
             percentile: demand.percentile(),
         })
         .collect()

@@ -3,7 +3,8 @@
 use airbound_units::Span;
 use serde::Serialize;
 
-use crate::answer::{Answer, CLOSE, MOST_HEADROOM, Plan};
+use crate::answer::{Answer, MOST_HEADROOM, Plan};
+use crate::model::DELIVERED;
 
 /// Output of `airbound plan --json`: keys with their units, as in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -12,7 +13,7 @@ pub struct PlanForm {
     pub scenario: String,
     /// Whether all demands can be met: "yes" or "no".
     pub answer: &'static str,
-    /// Whether an expected latency is within a factor of 1.5 of the demanded one.
+    /// Whether one half of the model's draws gives the other answer.
     pub close: bool,
     /// Share of time that the flows with demands need.
     pub load: f64,
@@ -41,9 +42,15 @@ pub struct DemandForm {
     pub rate_mbps: f64,
     /// The station's median PHY rate.
     pub phy_rate_mbps: f64,
+    /// The longest delay of the wire before the access point, in milliseconds.
+    pub wire_ms: f64,
+    /// The demand that is left to the access point, in milliseconds.
+    pub left_ms: f64,
     /// Share of time that the flow needs.
     pub load: f64,
-    /// Expected latency at the percentile, in milliseconds; null if the queue never empties.
+    /// Delivered over offered payload, at most 1.
+    pub delivered: f64,
+    /// Expected latency at the percentile from the sender on, in milliseconds; null if nothing arrives.
     pub expected_ms: Option<f64>,
     /// Demanded less expected latency, in milliseconds.
     pub margin_ms: Option<f64>,
@@ -96,7 +103,10 @@ impl Plan {
                         percentile: outlook.demand.percentile,
                         rate_mbps: rounded(outlook.rate.as_mbps_f64()),
                         phy_rate_mbps: rounded(outlook.phy_rate.as_mbps_f64()),
+                        wire_ms: rounded(outlook.wire.as_millis_f64()),
+                        left_ms: rounded(outlook.left.as_millis_f64()),
                         load: rounded(outlook.load),
+                        delivered: rounded(outlook.delivered),
                         expected_ms: expected.map(rounded),
                         margin_ms: expected.map(|expected| rounded(demanded - expected)),
                         met: outlook.met,
@@ -148,19 +158,28 @@ impl Plan {
             )),
             Answer::No => {
                 for outlook in self.demands.iter().filter(|outlook| !outlook.met) {
-                    let over = outlook.latency.unwrap_or(Span::MAX).saturating_sub(outlook.demand.latency);
-                    lines.push(format!(
-                        "no: {} misses its demand by {:.1} ms even when it is served first",
-                        outlook.demand.flow,
-                        over.as_millis_f64()
-                    ));
+                    let flow = &outlook.demand.flow;
+                    let over = outlook.latency.map(|latency| latency.saturating_sub(outlook.demand.latency));
+                    lines.push(match over {
+                        _ if outlook.left.is_zero() => format!(
+                            "no: the wire of {flow} takes {:.1} ms by itself",
+                            outlook.wire.as_millis_f64()
+                        ),
+                        Some(over) if !over.is_zero() => format!(
+                            "no: {flow} misses its demand by {:.1} ms even when it is served first",
+                            over.as_millis_f64()
+                        ),
+                        _ => format!(
+                            "no: only {} of {flow} arrives ({} is asked for)",
+                            percent(outlook.delivered),
+                            percent(DELIVERED)
+                        ),
+                    });
                 }
             }
         }
         if self.is_close {
-            lines.push(format!(
-                "this is close: the expected latency lies within a factor of {CLOSE} of the demand; simulate it"
-            ));
+            lines.push("this is close: half of the model's draws say otherwise; simulate it".to_owned());
         }
         if !self.relax.is_empty() {
             let each = self.relax.iter().map(|relaxed| {

@@ -14,20 +14,15 @@
 //! since it works with means and variances; its interface has units.
 
 mod answer;
-mod contention;
 mod demand;
-mod draws;
-mod exchange;
-mod fairness;
 mod form;
 mod latency;
 mod law_bound;
-mod link;
 mod model;
-mod timeline;
-mod traffic;
+mod network;
 
-pub use answer::{Answer, CLOSE, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, plan};
+pub use answer::{Answer, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, judge, plan};
 pub use demand::{DEFAULT_PERCENTILE, Demand, PlanError};
 pub use form::{DemandForm, PlanForm, RateForm, RelaxForm};
 pub use law_bound::{BoundChoice, BoundError, Stays, Threshold};
+pub use model::DELIVERED;

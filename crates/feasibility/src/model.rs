@@ -1,348 +1,204 @@
-//! The model of a scenario: the service of each flow, and the latencies that follow.
+//! The model of a scenario: what each flow with a demand gets in several draws of the reduced network.
 
-use std::collections::BTreeMap;
+use airbound_control::ConfigError;
+use airbound_scenario::{Datagrams, Flow, Scenario, Traffic};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use airbound_control::queue::LastPqConfig;
-use airbound_scenario::{Direction, Flow, Form, Scenario};
-use airbound_units::{BitRate, ByteCount, Span};
-use airbound_wifi::ampdu::AmpduLimits;
-use airbound_wifi::{Category, Legacy, Rate};
-
-use crate::contention::{Contender, wait};
 use crate::demand::{Demand, PlanError};
-use crate::draws::Draws;
-use crate::exchange::{Medium, limits};
-use crate::fairness::{Claim, uplink_shares};
 use crate::latency::percentile;
-use crate::link::{self, Link, LinkSamples};
-use crate::timeline::{Backlog, Hardware, Service, Stream, latencies};
-use crate::traffic::{self, ArrivalPattern, Background};
+use crate::network::{Asked, Measured, Network, Times};
 
-/// Seconds of traffic for each draw.
-const HORIZON: f64 = 1.0;
-/// Seconds after which a queue that has not emptied counts as unstable.
-const DEADLINE: f64 = 2.0 * HORIZON;
-/// Draws of the streams' phases with constant channels, and of phases and channels with varying ones.
+/// Draws of phases, channels and backoffs. Their seeds are the plan's own.
 const DRAWS: usize = 8;
-const DRAWS_OF_CHANNELS: usize = 24;
-/// Limit of the product of streams and draws, above which draws are reduced.
-const EFFORT: usize = 128;
-/// Permitted queueing latencies to try, as shares of the demand; the first stands for the smallest permitted one.
-const PERMITTED: [f64; 3] = [0.0, 0.3, 0.6];
-/// Rounds of the search with individual shares, and the largest share.
-const ROUNDS: usize = 6;
-const MOST_PERMITTED: f64 = 0.9;
+const OWN_SEED: u64 = 0x706c_616e;
+/// Draws after which a search gives up a change, and the ratio of expected to demanded that counts as missed by far.
+const FIRST_DRAWS: usize = 2;
+const CLEARLY: f64 = 1.5;
+/// Time of each draw in which windows, rates and the delay controller settle: HyStart can leave a stream's window at a fraction of a frame,
+/// from where CUBIC needs seconds. And the time that is measured.
+const SETTLING: Span = Span::from_millis(2_000);
+const MEASURED: Span = Span::from_millis(2_000);
 
-/// Limit of the percentile: 100 is evaluated as 99.99.
+/// Highest percentile: 100 is evaluated as 99.99.
 const HIGHEST_PERCENTILE: f64 = 99.99;
+/// Less of what a source offers than this counts as not delivered: a stream over TCP skips frames for which its window has no room.
+pub const DELIVERED: f64 = 0.95;
+
+/// Payload of a packet of a call: G.711 with frames of 20 ms, and RTP's header.
+const CALL: ByteCount = ByteCount::new(172);
+const CALL_RATE: BitRate = BitRate::from_bps(50 * 172 * 8);
 
 /// A prepared scenario.
 pub(crate) struct Model<'a> {
     scenario: &'a Scenario,
-    /// LAST-PQ's default configuration.
-    scheduler: LastPqConfig,
-    medium: Medium,
-    limits: AmpduLimits,
-    hardware: Hardware,
-    /// The samples of the link to each station, for each draw.
-    samples: Vec<Vec<LinkSamples>>,
-    draws: usize,
-    contenders: Vec<Contender>,
-    /// The share of time that the demands leave.
-    free: f64,
-    background: Vec<Background>,
     pub(crate) wanted: Vec<Wanted<'a>>,
 }
 
 /// A flow with a demand.
 pub(crate) struct Wanted<'a> {
+    index: usize,
     pub(crate) flow: &'a Flow,
-    pub(crate) station: usize,
+    /// The demand, from the sender to the acknowledgement.
     pub(crate) demand: Demand,
-    pub(crate) pattern: ArrivalPattern,
+    /// Payload rate of the source.
+    pub(crate) rate: BitRate,
 }
 
 /// The model's estimate for a flow with a demand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
-    /// Share of time of its exchanges and their waits.
+    /// Share of time that its exchanges need, were all of it delivered.
     pub(crate) load: f64,
-    /// Latency at the demanded percentile, seconds; infinite if its queue never empties.
+    /// Latency at the demanded percentile, seconds; infinite if nothing arrives.
     pub(crate) latency: f64,
+    /// Delivered over offered payload.
+    pub(crate) delivered: f64,
+    /// Median PHY rate.
+    pub(crate) phy_rate: BitRate,
+}
+
+impl Wanted<'_> {
+    /// The longest delay of the wire, seconds.
+    pub(crate) fn wire(&self) -> Span {
+        self.flow.wire.delay + self.flow.wire.jitter
+    }
+
+    /// The part of the demand that the wire leaves to the access point; zero if nothing.
+    pub(crate) fn left(&self) -> Span {
+        self.demand.latency.saturating_sub(self.wire())
+    }
+
+    /// Whether an estimate meets the demand.
+    pub(crate) fn is_met(&self, estimate: &Estimate) -> bool {
+        self.strain(estimate) <= 1.0
+    }
+
+    /// Expected over demanded latency, or required over delivered share where too little arrives and that is more.
+    fn strain(&self, estimate: &Estimate) -> f64 {
+        let late = estimate.latency / self.demand.latency.as_secs_f64();
+        let short =
+            if estimate.delivered < DELIVERED { DELIVERED / estimate.delivered.max(1e-9) } else { 0.0 };
+        late.max(short)
+    }
 }
 
 impl<'a> Model<'a> {
     pub(crate) fn new(scenario: &'a Scenario, demands: Vec<(usize, Demand)>) -> Result<Self, PlanError> {
-        let medium = Medium::of(&scenario.air);
-        let path = &scenario.access_point.path;
-        let varies = |station: usize| {
-            link::samples(scenario, station, 1, 0.0).iter().any(|sampled| !sampled.is_constant())
-        };
-        let wanted_stations = demands.iter().filter_map(|(index, _)| {
-            scenario.flows.get(*index).and_then(|flow| scenario.station_index(&flow.station))
-        });
-        let most = if wanted_stations.clone().any(varies) { DRAWS_OF_CHANNELS } else { DRAWS };
-        let draws = (EFFORT / demands.len().max(1)).clamp(2, most);
-        let samples: Vec<Vec<LinkSamples>> = (0..scenario.stations.len())
-            .map(|station| link::samples(scenario, station, draws, HORIZON))
-            .collect();
-        let middles: Vec<Link> = samples.iter().map(|samples| middle(samples)).collect();
-        let is_wanted = |index| demands.iter().any(|(other, _)| *other == index);
-        let background = traffic::background(scenario, is_wanted);
         let mut wanted = Vec::with_capacity(demands.len());
         for (index, demand) in demands {
             let Some(flow) = scenario.flows.get(index) else { continue };
-            let pattern = ArrivalPattern::of(flow, scenario.wire.rate).ok_or_else(|| PlanError::Flow {
+            let rate = rate_of(&flow.traffic).ok_or_else(|| PlanError::Flow {
                 flow: flow.name.clone(),
                 problem: "its rate has no limit; set one".to_owned(),
             })?;
-            let station = scenario.station_index(&flow.station).unwrap_or(0);
-            wanted.push(Wanted { flow, station, demand, pattern });
+            wanted.push(Wanted { index, flow, demand, rate });
         }
-        let limits = limits(path);
-        let claims = claims(scenario, &medium, limits, &middles, &wanted, &background);
-        let demanded: f64 = claims.iter().map(|claim| claim.demanded).sum();
-        let shares = uplink_shares(&claims);
-        let allowed = |station: usize| shares.get(station).copied().unwrap_or(0.0);
-        let contenders = traffic::contenders(scenario, &medium, &middles, allowed);
-        Ok(Self {
-            scenario,
-            scheduler: LastPqConfig::default(),
-            medium,
-            limits,
-            hardware: Hardware {
-                depth: usize::from(path.hardware_aggregates),
-                ahead: path.form == Form::Ahead,
-            },
-            samples,
-            draws,
-            contenders,
-            free: (1.0 - demanded).max(0.0),
-            background,
-            wanted,
+        Ok(Self { scenario, wanted })
+    }
+
+    /// The estimate for each demand of each half of the draws, and of all.
+    pub(crate) fn estimates(&self) -> Result<[Vec<Estimate>; 3], PlanError> {
+        let scales = vec![1.0; self.wanted.len()];
+        let draws: Vec<Vec<Measured>> =
+            (0..DRAWS).map(|draw| self.draw(self.scenario, draw)).collect::<Result<_, _>>()?;
+        let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
+        Ok([half(0), half(1), self.pooled(draws.iter(), &scales)])
+    }
+
+    /// Whether all demands are met with the flows' rates multiplied by `scales`. The first draws decide if they miss by far.
+    pub(crate) fn meets(&self, scales: &[f64]) -> bool {
+        let scenario = self.scaled(scales);
+        let mut draws = Vec::with_capacity(DRAWS);
+        for draw in 0..DRAWS {
+            // What can fail is the scheme, which was built for the scenario itself before.
+            let Ok(measured) = self.draw(&scenario, draw) else { return false };
+            draws.push(measured);
+            if draws.len() == FIRST_DRAWS && self.strain(&self.pooled(draws.iter(), scales)) > CLEARLY {
+                return false;
+            }
+        }
+        self.strain(&self.pooled(draws.iter(), scales)) <= 1.0
+    }
+
+    /// The largest of the demands' strains.
+    fn strain(&self, estimates: &[Estimate]) -> f64 {
+        let each = self.wanted.iter().zip(estimates);
+        each.map(|(wanted, estimate)| wanted.strain(estimate)).fold(0.0, f64::max)
+    }
+
+    fn draw(&self, scenario: &Scenario, draw: usize) -> Result<Vec<Measured>, PlanError> {
+        let percentile = |wanted: &Wanted<'_>| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
+        let asked: Vec<Asked> =
+            self.wanted.iter().map(|wanted| (wanted.index, wanted.left(), percentile(wanted))).collect();
+        let network = Network::new(scenario, &asked, OWN_SEED + draw as u64, self.times(draw));
+        let wrong = |error: ConfigError| PlanError::Scheme { problem: error.to_string() };
+        network.map(Network::run).map_err(wrong)
+    }
+
+    /// The time of a draw: spread over the run, so that movement and traces count.
+    fn times(&self, draw: usize) -> Times {
+        let length = SETTLING + MEASURED;
+        let room = self.scenario.end().saturating_sub(length);
+        let begin = Instant::ZERO + room.mul_f64((draw as f64 + 0.5) / DRAWS as f64);
+        Times { begin, from: begin + SETTLING, end: begin + length }
+    }
+
+    /// The estimates from some draws, whose packets count together.
+    fn pooled<'m>(&self, draws: impl Iterator<Item = &'m Vec<Measured>>, scales: &[f64]) -> Vec<Estimate> {
+        let draws: Vec<&Vec<Measured>> = draws.collect();
+        let time = MEASURED.as_secs_f64() * draws.len() as f64;
+        let each = self.wanted.iter().enumerate();
+        each.map(|(place, wanted)| {
+            let of = || draws.iter().filter_map(|draw| draw.get(place));
+            let mut latencies: Vec<f64> =
+                of().flat_map(|measured| measured.latencies.iter().copied()).collect();
+            let scale = scales.get(place).copied().unwrap_or(1.0);
+            let offered = wanted.rate.as_bps() as f64 * scale / 8.0 * time;
+            let delivered = of().map(|measured| measured.delivered).sum::<f64>() / offered.max(1.0);
+            let airtime = of().map(|measured| measured.airtime).sum::<f64>() / time;
+            let share = wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0;
+            let latency =
+                if latencies.is_empty() { f64::INFINITY } else { percentile(&mut latencies, share) };
+            let mut rates: Vec<BitRate> = of().flat_map(|measured| measured.rates.iter().copied()).collect();
+            rates.sort_unstable();
+            let phy_rate = rates.get(rates.len() / 2).copied().unwrap_or(BitRate::ZERO);
+            Estimate { load: airtime / delivered.clamp(1e-3, 1.0), latency, delivered, phy_rate }
         })
+        .collect()
     }
 
-    /// The median link to a station.
-    pub(crate) fn middle(&self, station: usize) -> Link {
-        middle(self.samples.get(station).map_or(&[], Vec::as_slice))
-    }
-
-    /// The estimate for each demand, with the flows' rates multiplied by `scales`.
-    pub(crate) fn estimates(&self, scales: &[f64]) -> Vec<Estimate> {
-        let patterns: Vec<ArrivalPattern> =
-            self.wanted.iter().zip(scales).map(|(wanted, scale)| wanted.pattern.scaled(*scale)).collect();
-        // By stream, draw and time.
-        let services: Vec<Vec<Vec<Service>>> =
-            self.wanted.iter().map(|wanted| self.services(wanted)).collect();
-        let loads: Vec<f64> =
-            services.iter().zip(&patterns).map(|(services, pattern)| load(services, pattern)).collect();
-        if loads.iter().sum::<f64>() > 1.0 {
-            return loads.into_iter().map(|load| Estimate { load, latency: f64::INFINITY }).collect();
-        }
-        // LAST-PQ adapts the permitted queueing latency. A shorter one is not always better: immediate packets form small aggregates
-        // and precede others. So some common shares are tried first; then the share of flows that miss their demand is reduced and
-        // that of others increased. The best result counts.
-        let ratios = |latencies: &[f64]| -> Vec<f64> {
-            let each = self.wanted.iter().zip(latencies);
-            each.map(|(wanted, latency)| latency / wanted.demand.latency.as_secs_f64()).collect()
-        };
-        let most = |latencies: &[f64]| ratios(latencies).into_iter().fold(0.0, f64::max);
-        let tried = |shares: Vec<f64>| (self.latencies(&services, &patterns, &shares), shares);
-        let uniform = PERMITTED.iter().map(|share| tried(vec![*share; self.wanted.len()]));
-        let Some(mut best) = uniform.min_by(|(one, _), (other, _)| most(one).total_cmp(&most(other))) else {
-            return Vec::new();
-        };
-        let (mut latencies, mut shares) = best.clone();
-        let rounds = if self.wanted.len() > 1 { ROUNDS } else { 0 };
-        for _ in 0..rounds {
-            let worst = most(&latencies);
-            for (share, ratio) in shares.iter_mut().zip(ratios(&latencies)) {
-                *share =
-                    if ratio >= 0.9 * worst { *share / 2.0 } else { (*share + 0.15).min(MOST_PERMITTED) };
-            }
-            (latencies, shares) = tried(shares);
-            if most(&latencies) < most(&best.0) {
-                best = (latencies.clone(), shares.clone());
+    /// The scenario with the rates of the demanding flows multiplied.
+    fn scaled(&self, scales: &[f64]) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        for (wanted, scale) in self.wanted.iter().zip(scales) {
+            let Some(flow) = scenario.flows.get_mut(wanted.index).filter(|_| *scale != 1.0) else { continue };
+            match &mut flow.traffic {
+                Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) | Traffic::Paced(datagrams) => {
+                    datagrams.rate = datagrams.rate.mul_f64(*scale);
+                }
+                Traffic::Vr(stream) => stream.rate = stream.rate.mul_f64(*scale),
+                Traffic::Rtc(stream) => stream.rate = stream.rate.mul_f64(*scale),
+                Traffic::Tcp(bulk) => bulk.limit = bulk.limit.map(|limit| limit.mul_f64(*scale)),
+                Traffic::TcpShort(transfers) => transfers.interval = transfers.interval.mul_f64(1.0 / scale),
+                Traffic::Voip => {
+                    flow.traffic = Traffic::Cbr(Datagrams { rate: CALL_RATE.mul_f64(*scale), size: CALL });
+                }
             }
         }
-        let (best, _) = best;
-        loads.into_iter().zip(best).map(|(load, latency)| Estimate { load, latency }).collect()
-    }
-
-    /// The latency of each flow with a demand at its percentile, with permitted queueing latencies as shares of the demands.
-    fn latencies(
-        &self,
-        services: &[Vec<Vec<Service>>],
-        patterns: &[ArrivalPattern],
-        shares: &[f64],
-    ) -> Vec<f64> {
-        let each = self.wanted.iter().zip(shares);
-        let least = self.scheduler.delay.least_permitted.as_secs_f64();
-        let permitted: Vec<f64> =
-            each.map(|(wanted, share)| (wanted.demand.latency.as_secs_f64() * share).max(least)).collect();
-        let strictest = permitted.iter().copied().fold(f64::INFINITY, f64::min);
-        let backlogs = self.backlogs(Span::from_secs_f64(strictest));
-        let mut all: Vec<Vec<f64>> = vec![Vec::new(); self.wanted.len()];
-        for draw in 0..self.draws {
-            let streams: Vec<Stream> = services
-                .iter()
-                .zip(patterns)
-                .zip(&permitted)
-                .enumerate()
-                .map(|(place, ((services, pattern), permitted))| Stream {
-                    services: services.get(draw).cloned().unwrap_or_default(),
-                    arrivals: pattern.arrivals(phase(place, draw), HORIZON),
-                    permitted: *permitted,
-                })
-                .collect();
-            let others = backlogs.get(draw).map_or(&[][..], Vec::as_slice);
-            let mut draws = Draws::new(draw as u64);
-            let drawn = latencies(&streams, others, self.hardware, DEADLINE, &mut draws);
-            all.iter_mut().zip(drawn).for_each(|(all, drawn)| all.extend(drawn));
-        }
-        let each = self.wanted.iter().zip(&mut all);
-        each.map(|(wanted, all)| percentile(all, wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0))
-            .collect()
-    }
-
-    /// The service of a flow, by draw and time.
-    fn services(&self, wanted: &Wanted<'_>) -> Vec<Vec<Service>> {
-        let category = wanted.flow.category;
-        let txop = self.medium.parameters(category, true).txop_limit;
-        let limits = if txop.is_zero() { self.limits } else { self.limits.within(txop) };
-        let ArrivalPattern { packet, is_tcp, .. } = wanted.pattern;
-        self.services_of(wanted.station, packet, limits, category, is_tcp)
-    }
-
-    fn services_of(
-        &self,
-        station: usize,
-        packet: ByteCount,
-        limits: AmpduLimits,
-        category: Category,
-        is_tcp: bool,
-    ) -> Vec<Vec<Service>> {
-        // The wait depends on the rate but not on losses, so it is computed once for each rate.
-        let mut known: BTreeMap<(Rate, Option<BitRate>), Service> = BTreeMap::new();
-        let samples = self.samples.get(station).map_or(&[][..], Vec::as_slice);
-        let each = samples.iter().map(|sampled| {
-            let each = sampled.steps().iter().map(|link| {
-                let service = known
-                    .entry((link.rate, link.dictated))
-                    .or_insert_with(|| self.service(station, *link, packet, limits, category, is_tcp));
-                Service { exchange: service.exchange.over(*link), ..*service }
-            });
-            each.collect()
-        });
-        each.collect()
-    }
-
-    fn service(
-        &self,
-        station: usize,
-        link: Link,
-        packet: ByteCount,
-        limits: AmpduLimits,
-        category: Category,
-        is_tcp: bool,
-    ) -> Service {
-        let exchange = self.medium.exchange(link, packet, limits);
-        let own = exchange.duration(exchange.most);
-        let parameters = self.medium.parameters(category, true);
-        let wait = wait(&self.medium, &parameters, own, &self.contenders, self.free);
-        let echo = is_tcp.then(|| {
-            traffic::echo(
-                self.scenario,
-                &self.medium,
-                station,
-                link,
-                &parameters,
-                exchange.most,
-                &self.contenders,
-            )
-        });
-        let probes = link::is_probed(self.scenario, station);
-        let tries = link::tries(self.scenario, station);
-        Service { station, exchange, wait, echo: echo.flatten(), probes, tries }
-    }
-
-    /// The unprotected traffic by draw and station, in aggregates as short as LAST-PQ makes them.
-    fn backlogs(&self, permitted: Span) -> Vec<Vec<Backlog>> {
-        let adapted = permitted.mul_f64(self.scheduler.aggregate_share).max(self.scheduler.least_aggregate);
-        let limits = self.limits.within(adapted);
-        let mut stations: BTreeMap<usize, Background> = BTreeMap::new();
-        for flow in &self.background {
-            stations.entry(flow.station).and_modify(|known| known.load += flow.load).or_insert(*flow);
-        }
-        let mut backlogs: Vec<Vec<Backlog>> = vec![Vec::new(); self.draws];
-        for Background { station, load, packet, is_tcp } in stations.into_values() {
-            let services = self.services_of(station, packet, limits, Category::Be, is_tcp);
-            for (backlogs, services) in backlogs.iter_mut().zip(services) {
-                backlogs.push(Backlog { services, load });
-            }
-        }
-        backlogs
+        scenario
     }
 }
 
-/// The airtime claims of each station.
-fn claims(
-    scenario: &Scenario,
-    medium: &Medium,
-    limits: AmpduLimits,
-    links: &[Link],
-    wanted: &[Wanted<'_>],
-    background: &[Background],
-) -> Vec<Claim> {
-    let mut claims = vec![Claim::default(); scenario.stations.len()];
-    // Other packets of the station fill up urgent aggregates.
-    let filled = f64::from(LastPqConfig::default().fill);
-    for wanted in wanted {
-        let (Some(claim), Some(link)) = (claims.get_mut(wanted.station), links.get(wanted.station)) else {
-            continue;
-        };
-        let exchange = medium.exchange(*link, wanted.pattern.packet, limits);
-        claim.demanded += wanted.pattern.packets() * exchange.duration(exchange.most) / exchange.fresh();
-        let frames = wanted.pattern.frames.map_or(0.0, |frames| frames.fps);
-        let aggregates = (wanted.pattern.packets() / exchange.fresh()).max(frames);
-        let uplink = medium.exchange(*link, traffic::TCP_PACKET, limits);
-        let segment = uplink.duration(uplink.most) / uplink.fresh();
-        claim.filled += aggregates * filled * traffic::SEGMENTS_PER_ACK * segment;
-    }
-    for flow in background.iter().filter(|flow| flow.load.is_infinite()) {
-        if let Some(claim) = claims.get_mut(flow.station) {
-            claim.downlink_saturated = true;
-        }
-    }
-    let greedy = scenario.flows.iter().filter(|flow| flow.direction == Direction::Up);
-    for flow in greedy.filter(|flow| ArrivalPattern::of(flow, None).is_none()) {
-        if let Some(claim) = scenario.station_index(&flow.station).and_then(|station| claims.get_mut(station))
-        {
-            claim.uplink_saturated = true;
-        }
-    }
-    claims
-}
-
-/// The share of time that a flow needs with full aggregates, at the mean speed, since its queue absorbs variations.
-fn load(services: &[Vec<Service>], pattern: &ArrivalPattern) -> f64 {
-    let (mut speeds, mut count) = (0.0, 0.0);
-    for service in services.iter().flatten() {
-        speeds += service.exchange.fresh() / service.full_cycle();
-        count += 1.0;
-    }
-    pattern.packets() * f64::max(count, 1.0) / f64::max(speeds, 1e-9)
-}
-
-fn middle(samples: &[LinkSamples]) -> Link {
-    samples.get(samples.len() / 2).map_or(Link::perfect(Rate::legacy(Legacy::Mbps6)), LinkSamples::middle)
-}
-
-/// The phase of a stream in its first interval, 0 to 1: evenly spread over the draws, different for each stream (multiples of irrational
-/// numbers).
-fn phase(stream: usize, draw: usize) -> f64 {
-    let step = (2.0 + stream as f64).sqrt() + 0.618_033_988_75 * stream as f64;
-    let phase = 0.5 + step * (draw as f64 + 1.0) + 0.37 * stream as f64;
-    phase - phase.floor()
+/// Payload rate of a source; `None` without a limit.
+fn rate_of(traffic: &Traffic) -> Option<BitRate> {
+    Some(match traffic {
+        Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => datagrams.rate,
+        // An allocator decides the rate, so there is no given load.
+        Traffic::Paced(_) => return None,
+        Traffic::Voip => CALL_RATE,
+        Traffic::Tcp(bulk) => bulk.limit?,
+        Traffic::TcpShort(short) => BitRate::of(short.size, short.interval),
+        Traffic::Vr(stream) => stream.rate,
+        Traffic::Rtc(stream) => stream.rate,
+    })
 }

@@ -8,10 +8,10 @@ use airbound_runs::jobs;
 
 use super::args::Plan;
 use super::error::CommandError;
-use crate::plan::{Case, Confusion, Set, check};
+use crate::plan::{Case, Confusion, Kind, Set, check};
 
 /// Runs of each scenario.
-const RUNS: u64 = 16;
+const RUNS: u64 = 8;
 
 pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CommandError> {
     let set = Set { seed: plan.seed, count: u64::from(plan.check), runs: RUNS };
@@ -46,16 +46,21 @@ fn matrix(set: &Set, cases: &[Case]) -> Grid {
     let names = ["cases", "yes, met", "yes, not", "no, met", "no, not", "wrong", "share"];
     let mut columns = vec![Column { name: "answer, simulation".to_owned(), numeric: false }];
     columns.extend(names.iter().map(|name| Column { name: (*name).to_owned(), numeric: true }));
+    let mut rows = vec![
+        row("all", &all),
+        row("measured within 10 % of the border", &border),
+        row("the others", &clear),
+        row("planned to be close", &close),
+        row("the others", &definite),
+    ];
+    for kind in Kind::ALL {
+        let of = Confusion::of(cases.iter().filter(|case| case.kinds.contains(&kind)));
+        rows.push(row(&format!("with {}", kind.name()), &of));
+    }
     Grid {
         title: format!("The plan beside LAST-PQ in the simulator, set {}, {} runs each", set.seed, set.runs),
         columns,
-        rows: vec![
-            row("all", &all),
-            row("measured within 10 % of the border", &border),
-            row("the others", &clear),
-            row("planned to be close", &close),
-            row("the others", &definite),
-        ],
+        rows,
         note: format!(
             "the halves of the runs disagree in {} of {} cases",
             cases.iter().filter(|case| case.is_by_luck()).count(),

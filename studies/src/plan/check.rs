@@ -1,21 +1,20 @@
 //! The plan's answers beside what LAST-PQ then does in the simulator.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use airbound_feasibility::{Answer, Demand, plan};
+use airbound_feasibility::{Answer, DELIVERED, Demand, judge};
 use airbound_record::{Fate, PacketRow};
 use airbound_scenario::{Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::{BitRate, Instant, Span};
 use serde::Serialize;
 
-use super::generator::{RandomScenario, random_scenario};
+use super::generator::{Kind, RandomScenario, random_scenario};
 use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
-/// Less of what a source offers than this counts as not delivered.
-pub const DELIVERED: f64 = 0.95;
 /// A case whose measured latency, or delivered share, lies within this fraction of what is demanded is at the border.
 pub const BORDER: f64 = 0.1;
 
@@ -37,6 +36,8 @@ pub struct Case {
     pub strain: f64,
     /// The share of time that the plan says the demanding flows need.
     pub load: f64,
+    /// The kinds of scenario that it belongs to.
+    pub kinds: BTreeSet<Kind>,
     /// Each demand.
     pub demands: Vec<Judged>,
     /// The scenario file, for whoever wants to run it alone.
@@ -48,13 +49,13 @@ pub struct Case {
 pub struct Judged {
     /// Name of the flow.
     pub flow: String,
-    /// Demanded latency, in ms.
+    /// Demanded latency from the sender to the acknowledgement, in ms.
     pub demanded_ms: f64,
     /// At which percentile.
     pub percentile: f64,
     /// Latency that the plan expects, in ms; `None` without bound.
     pub planned_ms: Option<f64>,
-    /// Latency measured from the queue to the acknowledgement, in ms, over all seeds; `None` if nothing arrived.
+    /// Latency measured from the sender to the acknowledgement, in ms, over all seeds; `None` if nothing arrived.
     pub measured_ms: Option<f64>,
     /// Delivered over offered payload.
     pub delivered: f64,
@@ -151,7 +152,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let defect = |reason: String| TrialError { name: random.name.clone(), reason };
     let scenario = Scenario::parse(&random.text, &random.name, &Overrides::default())
         .map_err(|error| defect(error.to_string()))?;
-    let plan = plan(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
+    let plan = judge(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
     // Phases follow from the seed: no two scenarios share them.
     let seed = |run: u64| random.number * runs + run + 1;
     let first = Heard::of(random, &scenario, (0..runs.div_ceil(2)).map(seed))?;
@@ -183,6 +184,7 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
         met_by_half,
         strain: strain.min(1e6),
         load: plan.load,
+        kinds: random.kinds.clone(),
         demands: judged,
         scenario: random.text.clone(),
     })
@@ -260,10 +262,15 @@ impl Found {
     }
 }
 
+/// Payload rate of a call.
+const VOICE: BitRate = BitRate::from_bps(50 * 172 * 8);
+
 fn offered(traffic: &Traffic) -> BitRate {
     match traffic {
         Traffic::Vr(stream) => stream.rate,
         Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => datagrams.rate,
+        // G.711 with frames of 20 ms.
+        Traffic::Voip => VOICE,
         // The generator demands of no other kind.
         _ => BitRate::from_bps(1),
     }
@@ -275,7 +282,7 @@ fn percentile(mut latencies: Vec<Span>, percentile: f64) -> Option<Span> {
     latencies.get(place.saturating_sub(1)).copied()
 }
 
-/// Keeps the Wi-Fi latencies of what arrives, by flow.
+/// Keeps the latencies of packets from the sender to the acknowledgement, by flow.
 struct Ears {
     from: Instant,
     latencies: Vec<Vec<Span>>,
@@ -287,7 +294,7 @@ impl Ears {
             && row.sent >= self.from
             && let Some(latencies) = self.latencies.get_mut(row.flow as usize)
         {
-            latencies.push(row.completed - row.enqueued);
+            latencies.push(row.completed - row.sent);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `airbound plan`: can these demands be met at all?
+//! `airbound plan`: whether demands can be met.
 
 use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
@@ -44,6 +44,7 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
             Cell::from(format!("{:.1}", demand.phy_rate_mbps)),
             Cell::from(format!("{:.0} %", 100.0 * demand.load)),
             Cell::from(format!("{} ms @ {}", demand.latency_ms, demand.percentile)),
+            Cell::from(format!("{:.1} ms", demand.wire_ms)),
             Cell::from(expected),
             Cell::from(margin),
             Cell::from(if demand.met { "yes" } else { "no" }),
@@ -57,6 +58,7 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
             number("PHY"),
             number("airtime"),
             number("demand"),
+            number("wire"),
             number("expected"),
             number("margin"),
             text("met"),
