@@ -1,17 +1,17 @@
-//! Decides whether latency demands can be met on a network, from rates, demands and a model of the channel, without a run.
+//! Decides whether latency demands can be met on a network, from rates, demands, the wire and a model of the air, without a run.
 //!
 //! LAST-PQ can keep a demand "only when it can be essentially met in the absence of any other flows" of the access point
-//! (Sec. IV), up to aggregates of others that are already in hardware (Sec. VIII). So the model is an access point that serves
-//! flows with demands first, and other flows when none of these waits:
+//! (Sec. IV), up to aggregates of others that are already in hardware (Sec. VIII). Queues, windows and contention act on each other in
+//! between, so that the model plays several draws of a network reduced to what decides a demand:
 //!
 //! ```text
-//! channel -> states of each link -> exchanges --+
-//! other transmitters -> waits for the channel --+--> service of each flow --> load > 1? airtime does not suffice
-//! rates, frames, bursts -> arrivals ---------------> timeline --> latency at the percentile > demand? too slow
+//! wire -> access point: LAST-PQ -> hardware queue of each category --+
+//!   ^                                                                +--> channel -> stations
+//!   +---- windows of TCP <- acknowledgements <- queues of stations --+
 //! ```
 //!
-//! `docs/use/plan.md` has the equations, the limits and the error rates. The model computes with seconds as floating-point numbers,
-//! since it works with means and variances; its interface has units.
+//! Its parts are the cores of `air`, `control`, `traffic` and `senders`; `docs/use/plan.md` has the limits, `docs/results/plan.md` the error
+//! rates.
 
 mod answer;
 mod demand;

@@ -62,9 +62,10 @@ fn matrix(set: &Set, cases: &[Case]) -> Grid {
         columns,
         rows,
         note: format!(
-            "the halves of the runs disagree in {} of {} cases",
-            cases.iter().filter(|case| case.is_by_luck()).count(),
-            cases.len()
+            "{} of {} answers are close; the halves of the runs disagree in {} cases",
+            close.all(),
+            cases.len(),
+            cases.iter().filter(|case| case.is_by_luck()).count()
         ),
     }
 }
