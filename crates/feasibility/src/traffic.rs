@@ -4,7 +4,7 @@ use airbound_scenario::{Direction, ErrorCorrection, Flow, Load, Scenario, SizeLa
 use airbound_units::{BitRate, ByteCount};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::mpdu::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
-use airbound_wifi::{Category, EdcaParameters, Format, Legacy, Rate};
+use airbound_wifi::{Category, EdcaParameters, Format, Legacy};
 
 use crate::contention::{Contender, Echo};
 use crate::draws::normal_quantile;
@@ -209,7 +209,7 @@ pub(crate) fn contenders(
         });
     }
     if let Some(interval) = scenario.air.beacons {
-        let lowest = Link::perfect(Rate::legacy(Legacy::Mbps6));
+        let lowest = Link::perfect(scenario.air.band.legacy(Legacy::Mbps6));
         contenders.push(Contender {
             station: None,
             parameters: medium.parameters(Category::Vo, true),
