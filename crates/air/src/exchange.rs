@@ -141,7 +141,7 @@ impl Phy {
         let protection = if config.rts_threshold == ByteCount::MAX {
             Span::ZERO
         } else {
-            control.protection_for(Rate::legacy(Legacy::Mbps24))
+            control.protection_for(control.band.legacy(Legacy::Mbps24))
         };
         let beside_ppdu = protection + control.band.sifs() + answer;
         Self { config, rates: Vec::new(), last: 0, beside_ppdu }
@@ -171,7 +171,7 @@ impl Phy {
                     block_ack: control.block_ack_for(rate),
                     ack: control.ack_for(rate),
                     protection: control.protection_for(rate),
-                    response: Rate::legacy(control.rate_for(rate)),
+                    response: control.band.legacy(control.rate_for(rate)),
                 });
                 self.rates.len() - 1
             });

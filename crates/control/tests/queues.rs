@@ -311,6 +311,7 @@ fn pie_keeps_its_promises() {
     check!(
         "kind = \"pie\"\nmax-burst = \"0 ms\"\nlimit = { packets = 200 }",
         "kind = \"pie\"\nmax-burst = \"0 ms\"\ndelay = \"departure-rate\"",
+        "kind = \"pie\"\nmax-burst = \"0 ms\"\nrevision = \"linux-3.17\"",
     );
 }
 

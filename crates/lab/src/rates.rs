@@ -44,7 +44,7 @@ pub fn rate_of(step: Step) -> Rate {
     rate.unwrap_or(Rate::legacy(Legacy::Mbps6))
 }
 
-/// The step of an HT or VHT rate, without tries; `None` for other formats and for 160 MHz.
+/// The step of an HT or VHT rate, without tries; `None` for other formats and widths.
 #[must_use]
 pub fn step_of(rate: Rate) -> Option<Step> {
     let (format, index) = match rate.format() {
@@ -56,7 +56,7 @@ pub fn step_of(rate: Rate) -> Option<Step> {
         Width::Mhz20 => 0,
         Width::Mhz40 => MHZ_40,
         Width::Mhz80 => MHZ_80,
-        Width::Mhz160 => return None,
+        Width::Mhz10 | Width::Mhz160 => return None,
     };
     let guard = match rate.guard_interval() {
         GuardInterval::Ns400 => SHORT,

@@ -13,7 +13,7 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Air {
-    /// The newest PPDU format of the access point.
+    /// The newest PPDU format of the access point; legacy OFDM on a channel of 10 MHz is that of 802.11p.
     #[serde(serialize_with = "text::standard")]
     pub standard: Format,
     /// The width of the channel.
@@ -130,7 +130,7 @@ impl Air {
             standard,
             width,
             guard_interval: read_guard_interval(section, standard)?,
-            band: section.choice("band", Band::Ghz5, text::BANDS)?,
+            band: read_band(section, width)?,
             control_rate,
             rts_threshold,
             eifs: section.boolean("eifs", true)?,
@@ -162,12 +162,13 @@ impl Air {
         })
     }
 
-    /// The carrier, in Hz: channel 6 of 2.4 GHz, or channel 100 of 5 GHz.
+    /// The carrier, in Hz: channel 6 of 2.4 GHz, channel 100 of 5 GHz, or channel 180 of 5.9 GHz.
     #[must_use]
     pub const fn carrier_hertz(&self) -> f64 {
         match self.band {
             Band::Ghz2 => 2.437e9,
             Band::Ghz5 => 5.5e9,
+            Band::Ghz59 => 5.9e9,
         }
     }
 }
@@ -194,11 +195,32 @@ pub(super) fn check_width(
     standard: Format,
     width: Width,
 ) -> Result<(), ScenarioError> {
-    if width <= widest(standard) {
+    let narrow = width == Width::Mhz10 && standard != Format::Legacy;
+    if width <= widest(standard) && !narrow {
         return Ok(());
     }
     let name = text::name_of(text::STANDARDS, &standard);
-    Err(section.wrong("width", format!("is {width}; standard {name} allows up to {}", widest(standard))))
+    let allowed = match standard {
+        Format::Legacy => "10 MHz and 20 MHz".to_owned(),
+        _ => format!("20 MHz to {}", widest(standard)),
+    };
+    Err(section.wrong("width", format!("is {width}; standard {name} allows {allowed}")))
+}
+
+/// Channels of 10 MHz have a band of their own, since its times are theirs.
+fn read_band(section: &Section<'_>, width: Width) -> Result<Band, ScenarioError> {
+    let own = width == Width::Mhz10;
+    let band = section.choice("band", if own { Band::Ghz59 } else { Band::Ghz5 }, text::BANDS)?;
+    if own == (band == Band::Ghz59) {
+        return Ok(band);
+    }
+    let name = text::name_of(text::BANDS, &band);
+    Err(section.wrong(
+        "band",
+        format!(
+            "is {name} with a width of {width}; 5.9 GHz has channels of 10 MHz only, and they no other band"
+        ),
+    ))
 }
 
 fn read_guard_interval(section: &Section<'_>, standard: Format) -> Result<GuardInterval, ScenarioError> {

@@ -6,7 +6,7 @@ use airbound_units::{ByteCount, Span};
 use airbound_wifi::edca::{Category, EdcaParameters};
 use airbound_wifi::error::noise_floor;
 use airbound_wifi::mpdu::{self, Protection};
-use airbound_wifi::{Format, GuardInterval, Legacy, Rate, timing};
+use airbound_wifi::{Band, Format, GuardInterval, Legacy, Rate, timing};
 
 use super::{Air, ChannelSpec, Edca, Path, Scenario, Station, TraceLink, TraceUse};
 
@@ -43,7 +43,7 @@ impl Station {
     pub fn saturation(&self, air: &Air, path: &Path) -> Saturation {
         let station = self;
         let protection = if air.encryption { Protection::Ccmp } else { Protection::Open };
-        let rate = representative(station);
+        let rate = representative(station, air.band);
         let control = air.control();
         let contention = match air.edca {
             Edca::Linux => EdcaParameters::linux_access_point(Category::Be),
@@ -67,7 +67,7 @@ impl Station {
 }
 
 /// A rate of the station with all its streams, in the middle of its table, for preamble and acknowledgement.
-fn representative(station: &Station) -> Rate {
+fn representative(station: &Station, band: Band) -> Rate {
     let streams = station.streams;
     let (width, guard) = (station.width, GuardInterval::Ns800);
     let rate = match station.standard {
@@ -76,5 +76,5 @@ fn representative(station: &Station) -> Rate {
         Format::Vht => Rate::vht(4, streams, width, guard).ok(),
         Format::He => Rate::he(4, streams, width, guard).ok(),
     };
-    rate.unwrap_or(Rate::legacy(Legacy::Mbps24))
+    rate.unwrap_or(band.legacy(Legacy::Mbps24))
 }

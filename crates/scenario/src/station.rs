@@ -65,7 +65,9 @@ pub(super) fn read(
     }
     let width = section.quantity("width", "40 MHz")?.unwrap_or(air.width.min(air::widest(standard)));
     air::check_width(section, standard, width)?;
-    if width > air.width {
+    // A station that sends at half the clock and one that does not hear nothing of each other.
+    let mixed = (width == Width::Mhz10) != (air.width == Width::Mhz10);
+    if width > air.width || mixed {
         return Err(section.wrong("width", format!("is {width}; the channel has {}", air.width)));
     }
     let most = if standard == Format::Legacy { 1 } else { access_point.streams };
@@ -77,7 +79,7 @@ pub(super) fn read(
                 "the station supports only {}",
                 text::name_of(text::STANDARDS, &standard).to_uppercase()
             ))
-        } else if rate.width() > width {
+        } else if rate.width() > width || (rate.width() == Width::Mhz10) != (width == Width::Mhz10) {
             Some(format!("the station's channel has {width}"))
         } else if rate.streams() > streams {
             Some(format!(

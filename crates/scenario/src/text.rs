@@ -10,7 +10,8 @@ pub(super) const CATEGORIES: &[(&str, Category)] =
 pub(super) const STANDARDS: &[(&str, Format)] =
     &[("legacy", Format::Legacy), ("ht", Format::Ht), ("vht", Format::Vht), ("he", Format::He)];
 
-pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2), ("5 GHz", Band::Ghz5)];
+pub(super) const BANDS: &[(&str, Band)] =
+    &[("2.4 GHz", Band::Ghz2), ("5 GHz", Band::Ghz5), ("5.9 GHz", Band::Ghz59)];
 
 const GUARD_INTERVALS: [GuardInterval; 4] =
     [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];

@@ -96,9 +96,16 @@ fn rates_belong_to_the_standard() {
     check(&station("rate = \"HT40 MCS23 3SS LGI\""), &["station.phone.rate", "2 spatial streams"]);
     check(&station("rate = \"HT40 MCS99 3SS LGI\""), &["station.phone.rate", "0 to 31"]);
     check(&station("standard = \"he\""), &["station.phone.standard", "at most ht"]);
-    check(&station("width = \"80 MHz\""), &["station.phone.width", "up to 40 MHz"]);
+    check(&station("width = \"80 MHz\""), &["station.phone.width", "20 MHz to 40 MHz"]);
     check(&with("\"ht\"", "\"ht\"\nguard-interval = \"1600 ns\""), &["air.guard-interval", "400 ns"]);
     check(&with("\"ht\"", "\"ht\"\ncontrol-rate = \"25 Mbit/s\""), &["air.control-rate", "24 Mbit/s"]);
+    check(&with("\"ht\"", "\"ht\"\nwidth = \"10 MHz\""), &["air.width", "20 MHz to 40 MHz"]);
+    let narrow = |lines: &str| with("\"ht\"", &format!("\"legacy\"\nwidth = \"10 MHz\"{lines}"));
+    check(&narrow("\nband = \"5 GHz\""), &["air.band", "10 MHz", "no other band"]);
+    check(&with("\"ht\"", "\"legacy\"\nband = \"5.9 GHz\""), &["air.band", "10 MHz only"]);
+    let narrow_station = |line: &str| narrow("").replace("[[flow]]", &format!("{line}\n[[flow]]"));
+    check(&narrow_station("width = \"20 MHz\""), &["station.phone.width", "the channel has 10 MHz"]);
+    check(&narrow_station("rate = \"OFDM 6 Mbit/s\""), &["station.phone.rate", "10 MHz"]);
     check(&with("\"ht\"", "\"wifi7\""), &["air.standard", "\"legacy\", \"ht\", \"vht\", \"he\""]);
 }
 

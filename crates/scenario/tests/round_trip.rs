@@ -3,6 +3,20 @@
 use airbound_scenario::{Overrides, Scenario, shipped};
 use proptest::prelude::*;
 
+#[test]
+fn ten_megahertz_have_their_band_and_their_rates() {
+    let text = "duration = \"1 s\"\n[air]\nstandard = \"legacy\"\nwidth = \"10 MHz\"\n[[station]]\nname = \"car\"\n\
+                rate = \"OFDM10 27 Mbit/s\"\n[[flow]]\nname = \"up\"\nkind = \"cbr\"\nstation = \"car\"\nrate = \"1 Mbit/s\"\n";
+    let read = |text: &str| Scenario::parse(text, "narrow", &Overrides::none()).expect("a scenario");
+    let scenario = read(text);
+    assert_eq!(scenario.air.band, airbound_wifi::Band::Ghz59);
+    let set = scenario.access_point_capabilities().rate_set().expect("rates");
+    let rates: Vec<f64> = set.as_slice().iter().map(|rate| rate.bit_rate().as_mbps_f64()).collect();
+    assert_eq!(rates, [3.0, 4.5, 6.0, 9.0, 12.0, 18.0, 24.0, 27.0]);
+    let printed = scenario.to_toml();
+    assert_eq!(read(&printed), scenario, "{printed}");
+}
+
 fn span() -> impl Strategy<Value = String> {
     prop_oneof![
         (1u64..10_000).prop_map(|n| format!("{n} us")),

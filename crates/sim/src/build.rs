@@ -11,7 +11,7 @@ use airbound_control::queue::{
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::{Category, EdcaParameters};
-use airbound_wifi::rate::{Format, Legacy, Rate};
+use airbound_wifi::rate::{Format, Legacy};
 use airbound_wifi::timing::ppdu_duration;
 
 use crate::blueprint::{Blueprint, slot_config};
@@ -93,7 +93,7 @@ impl Blueprint<'_> {
         let beacons = scenario.air.beacons.filter(|_| scenario.pipe().is_none()).map(|interval| Beacons {
             interval,
             offset: interval * self.channel.place / self.channel.networks,
-            duration: ppdu_duration(Rate::legacy(Legacy::Mbps6), scenario.air.beacon_size),
+            duration: ppdu_duration(scenario.air.band.legacy(Legacy::Mbps6), scenario.air.beacon_size),
             due: false,
         });
         Ok(Parts {

@@ -2,7 +2,9 @@
 
 use airbound_units::Span;
 
-/// The frequency band, which decides slot and SIFS.
+use crate::rate::{Legacy, Rate};
+
+/// The frequency band, which decides slot, SIFS and the clock of control frames.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Band {
     /// 2.4 GHz with OFDM stations only, hence with short slots (clause 18).
@@ -10,21 +12,27 @@ pub enum Band {
     /// 5 GHz, and 6 GHz, which has the same times.
     #[default]
     Ghz5,
+    /// 5.9 GHz with channels of 10 MHz and legacy OFDM at half the clock (802.11p, column 10 MHz of table 17-21).
+    Ghz59,
 }
 
 impl Band {
-    /// aSlotTime: 9 us (table 17-21; in 2.4 GHz the short slot of table 18-5).
+    /// aSlotTime: 9 us, 13 us with channels of 10 MHz (table 17-21; in 2.4 GHz the short slot of table 18-5).
     #[must_use]
     pub const fn slot(self) -> Span {
-        Span::from_micros(9)
+        match self {
+            Self::Ghz2 | Self::Ghz5 => Span::from_micros(9),
+            Self::Ghz59 => Span::from_micros(13),
+        }
     }
 
-    /// aSIFSTime: 16 us in 5 GHz (table 17-21), 10 us in 2.4 GHz (table 18-5).
+    /// aSIFSTime: 16 us in 5 GHz, 32 us with channels of 10 MHz (table 17-21), 10 us in 2.4 GHz (table 18-5).
     #[must_use]
     pub const fn sifs(self) -> Span {
         match self {
             Self::Ghz2 => Span::from_micros(10),
             Self::Ghz5 => Span::from_micros(16),
+            Self::Ghz59 => Span::from_micros(32),
         }
     }
 
@@ -40,10 +48,23 @@ impl Band {
         self.sifs() + self.slot() * u64::from(aifsn)
     }
 
-    /// aRxPHYStartDelay of legacy OFDM: a receiver indicates a PPDU 20 us after its start (table 17-21).
+    /// A legacy OFDM rate on the channels of this band, by its name at 20 MHz.
+    #[must_use]
+    pub const fn legacy(self, rate: Legacy) -> Rate {
+        match self {
+            Self::Ghz2 | Self::Ghz5 => Rate::legacy(rate),
+            Self::Ghz59 => Rate::half_clocked(rate),
+        }
+    }
+
+    /// aRxPHYStartDelay of legacy OFDM: a receiver indicates a PPDU 20 us after its start, 40 us with channels of 10 MHz (table
+    /// 17-21).
     #[must_use]
     pub const fn phy_start_delay(self) -> Span {
-        Span::from_micros(20)
+        match self {
+            Self::Ghz2 | Self::Ghz5 => Span::from_micros(20),
+            Self::Ghz59 => Span::from_micros(40),
+        }
     }
 
     /// Time after its frame within which a sender expects the start of the response: SIFS, a slot and aRxPHYStartDelay

@@ -36,7 +36,7 @@ pub const BLOCK_ACK_REQUEST: ByteCount = ByteCount::new(24);
 /// Returns the duration of a control frame of `size`.
 #[must_use]
 pub fn duration(size: ByteCount, rate: Legacy, band: Band) -> Span {
-    PpduTiming::in_band(Rate::legacy(rate), band).duration(size)
+    PpduTiming::in_band(band.legacy(rate), band).duration(size)
 }
 
 /// Returns the duration of an ACK.
@@ -190,6 +190,24 @@ mod tests {
         assert_eq!(Band::Ghz2.difs(), Span::from_micros(28));
         // The ACK includes the signal extension.
         assert_eq!(ack(Legacy::Mbps24, Band::Ghz2), Span::from_micros(34));
+    }
+
+    #[test]
+    fn times_of_a_channel_of_ten_megahertz() {
+        let band = Band::Ghz59;
+        let micros = |span: Span| span.as_micros();
+        assert_eq!(micros(band.difs()), 32 + 2 * 13);
+        assert_eq!(micros(band.response_timeout()), 32 + 13 + 40);
+        // 134 bits of service, ACK and tail: at 24, 48 and 96 bits in symbols of 8 us after a preamble of 40 us.
+        assert_eq!(micros(ack(Legacy::Mbps6, band)), 40 + 6 * 8);
+        assert_eq!(micros(ack(Legacy::Mbps12, band)), 40 + 3 * 8);
+        assert_eq!(micros(ack(Legacy::Mbps24, band)), 40 + 2 * 8);
+        assert_eq!(micros(band.eifs()), 32 + 88 + 58);
+        // 27 Mbit/s is answered at 12 Mbit/s, the half-clocked 24 Mbit/s.
+        let timing = ControlTiming { band, ..ControlTiming::default() };
+        let fastest = Rate::half_clocked(Legacy::Mbps54);
+        assert_eq!(micros(timing.ack_for(fastest)), 56);
+        assert_eq!(micros(timing.protection_for(fastest)), (40 + 2 * 8) * 2 + 64);
     }
 
     #[test]

@@ -278,6 +278,7 @@ mod tests {
     fn thermal_noise_is_that_of_the_textbook() {
         let floor = |width| noise_floor(width, Decibel::new(0.0)).value();
         assert!((floor(Width::Mhz20) - -100.965).abs() < 1e-3);
+        assert!((floor(Width::Mhz20) - floor(Width::Mhz10) - 3.0103).abs() < 1e-4);
         assert!((floor(Width::Mhz160) - floor(Width::Mhz80) - 3.0103).abs() < 1e-4);
         assert!((noise_floor(Width::Mhz20, Decibel::new(7.0)).value() - -93.965).abs() < 1e-3);
     }

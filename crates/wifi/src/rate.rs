@@ -11,7 +11,7 @@ pub use text::ParseWidthError;
 /// The PPDU format of a rate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
-    /// OFDM of 802.11a and 802.11g (clause 17).
+    /// OFDM of 802.11a and 802.11g, and at half the clock of 802.11p (clause 17).
     Legacy,
     /// High throughput, 802.11n (clause 19), in its mixed format.
     Ht,
@@ -75,7 +75,7 @@ pub enum RateError {
     },
     /// The text is not a rate.
     #[error(
-        "\"{text}\" is not a rate; allowed are for example \"VHT80 MCS9 2SS LGI\", \"HT40 MCS12 2SS SGI\", \"HE80 MCS11 2SS 0.8us\" or \"OFDM 54 Mbit/s\""
+        "\"{text}\" is not a rate; allowed are for example \"VHT80 MCS9 2SS LGI\", \"HT40 MCS12 2SS SGI\", \"HE80 MCS11 2SS 0.8us\" \"OFDM 54 Mbit/s\" or \"OFDM10 27 Mbit/s\""
     )]
     Text {
         /// The text.
@@ -125,16 +125,22 @@ impl Rate {
         }
     }
 
+    /// The same rate at 10 MHz: half the clock, so that every time is doubled and the speed halved (17.1, table 17-4).
+    #[must_use]
+    pub const fn half_clocked(rate: Legacy) -> Self {
+        Self { width: Width::Mhz10, guard_interval: GuardInterval::Ns1600, ..Self::legacy(rate) }
+    }
+
     /// An HT rate with equal modulation: MCS `index` 0 to 31, where the streams are `index / 8 + 1`.
     ///
     /// # Errors
-    /// The index is above 31, the width above 40 MHz, or the guard interval above 800 ns.
+    /// The index is above 31, the width neither 20 nor 40 MHz, or the guard interval above 800 ns.
     pub fn ht(index: u8, width: Width, guard_interval: GuardInterval) -> Result<Self, RateError> {
         let format = Format::Ht;
         if index > 31 {
             return Err(RateError::Mcs { format, mcs: index, highest: 31 });
         }
-        if width > Width::Mhz40 {
+        if !(Width::Mhz20..=Width::Mhz40).contains(&width) {
             return Err(RateError::Width { format, width, allowed: "20 MHz and 40 MHz" });
         }
         check_guard(format, guard_interval)?;
@@ -151,6 +157,7 @@ impl Rate {
             return Err(RateError::Mcs { format, mcs, highest: 9 });
         }
         check_streams(streams)?;
+        check_width(format, width)?;
         check_guard(format, guard_interval)?;
         let excluded = matches!(
             (width, mcs, streams),
@@ -172,6 +179,7 @@ impl Rate {
             return Err(RateError::Mcs { format, mcs, highest: 11 });
         }
         check_streams(streams)?;
+        check_width(format, width)?;
         check_guard(format, guard_interval)?;
         Ok(Self { format, width, guard_interval, streams, step: mcs })
     }
@@ -187,9 +195,11 @@ impl Rate {
         (1..=max_streams.min(4)).flat_map(move |streams| {
             (0..12u8).filter_map(move |step| match format {
                 Format::Legacy => {
-                    let fits =
-                        width == Width::Mhz20 && guard_interval == GuardInterval::Ns800 && streams == 1;
-                    Legacy::ALL.get(usize::from(step)).filter(|_| fits).map(|rate| Self::legacy(*rate))
+                    let rate = *Legacy::ALL.get(usize::from(step))?;
+                    let rate =
+                        if width == Width::Mhz10 { Self::half_clocked(rate) } else { Self::legacy(rate) };
+                    let fits = rate.width == width && rate.guard_interval == guard_interval && streams == 1;
+                    Some(rate).filter(|_| fits)
                 }
                 Format::Ht if step > 7 => None,
                 Format::Ht => Self::ht((streams - 1) * 8 + step, width, guard_interval).ok(),
@@ -205,7 +215,7 @@ impl Rate {
         self.format
     }
 
-    /// The MCS index: HT 0 to 31 (streams included), VHT 0 to 9, HE 0 to 11; for legacy 0 (6 Mbit/s) to 7 (54 Mbit/s).
+    /// The MCS index: HT 0 to 31 (streams included), VHT 0 to 9, HE 0 to 11; for legacy 0 (6 Mbit/s at 20 MHz) to 7 (54 Mbit/s).
     #[must_use]
     pub const fn mcs(self) -> u8 {
         match self.format {
@@ -271,11 +281,11 @@ impl Rate {
     pub const fn data_subcarriers(self) -> u32 {
         match (self.format, self.width) {
             (Format::Legacy, _) => 48,
-            (Format::Ht | Format::Vht, Width::Mhz20) => 52,
+            (Format::Ht | Format::Vht, Width::Mhz10 | Width::Mhz20) => 52,
             (Format::Ht | Format::Vht, Width::Mhz40) => 108,
             (Format::Ht | Format::Vht, Width::Mhz80) => 234,
             (Format::Ht | Format::Vht, Width::Mhz160) => 468,
-            (Format::He, Width::Mhz20) => 234,
+            (Format::He, Width::Mhz10 | Width::Mhz20) => 234,
             (Format::He, Width::Mhz40) => 468,
             (Format::He, Width::Mhz80) => 980,
             (Format::He, Width::Mhz160) => 1960,
@@ -293,8 +303,9 @@ impl Rate {
     /// The length of one OFDM symbol with its guard interval.
     #[must_use]
     pub fn symbol(self) -> Span {
-        let useful = match self.format {
-            Format::He => Span::from_nanos(12_800),
+        let useful = match (self.format, self.width) {
+            (Format::He, _) => Span::from_nanos(12_800),
+            (_, Width::Mhz10) => Span::from_nanos(6_400),
             _ => Span::from_nanos(3_200),
         };
         useful + self.guard_interval.span()
@@ -327,6 +338,11 @@ impl Rate {
 
 fn check_streams(streams: u8) -> Result<(), RateError> {
     if (1..=4).contains(&streams) { Ok(()) } else { Err(RateError::Streams { streams }) }
+}
+
+fn check_width(format: Format, width: Width) -> Result<(), RateError> {
+    let allowed = "20 MHz to 160 MHz";
+    if width >= Width::Mhz20 { Ok(()) } else { Err(RateError::Width { format, width, allowed }) }
 }
 
 fn check_guard(format: Format, guard_interval: GuardInterval) -> Result<(), RateError> {

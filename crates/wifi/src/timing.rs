@@ -14,7 +14,7 @@
 use airbound_units::{ByteCount, Span};
 
 use crate::band::Band;
-use crate::rate::{Format, GuardInterval, Rate};
+use crate::rate::{Format, GuardInterval, Rate, Width};
 
 /// Bits of the SERVICE field before the PSDU.
 const SERVICE_BITS: u64 = 16;
@@ -32,7 +32,8 @@ pub fn preamble(rate: Rate) -> Span {
         3 => 4,
         streams => u64::from(streams),
     };
-    let legacy = Span::from_micros(8 + 8 + 4);
+    // At half the clock everything lasts twice as long (table 17-4).
+    let legacy = Span::from_micros(if rate.width() == Width::Mhz10 { 40 } else { 8 + 8 + 4 });
     legacy
         + match rate.format() {
             Format::Legacy => Span::ZERO,
@@ -93,7 +94,7 @@ impl PpduTiming {
     pub fn in_band(rate: Rate, band: Band) -> Self {
         let signal_extension = match band {
             Band::Ghz2 => Span::from_micros(6),
-            Band::Ghz5 => Span::ZERO,
+            Band::Ghz5 | Band::Ghz59 => Span::ZERO,
         };
         Self { signal_extension, ..Self::new(rate) }
     }

@@ -98,6 +98,20 @@ fn the_longest_ppdu_bounds_slow_aggregates() {
     assert_eq!(AmpduLimits::ht().max_psdu(&PpduTiming::new(fast)), ByteCount::new(65_535));
 }
 
+/// By hand: 16 + 8 x 1536 + 6 bits at 216 in a symbol are 57 symbols; everything lasts twice as long as at 20 MHz.
+#[test]
+fn a_frame_at_half_the_clock_lasts_twice_as_long() {
+    let size = ByteCount::new(1536);
+    let fastest = Rate::half_clocked(Legacy::Mbps54);
+    assert_eq!(timing::ppdu_duration(fastest, size), Span::from_micros(40 + 57 * 8));
+    for legacy in Legacy::ALL {
+        let [half, whole] = [Rate::half_clocked(legacy), Rate::legacy(legacy)].map(PpduTiming::new);
+        for bytes in [0, 1, 14, 1536, 4095].map(ByteCount::new) {
+            assert_eq!(half.duration(bytes), whole.duration(bytes) * 2, "{legacy:?} {bytes}");
+        }
+    }
+}
+
 fn any_rate() -> impl Strategy<Value = Rate> {
     let mut rates = Vec::new();
     for format in [Format::Legacy, Format::Ht, Format::Vht, Format::He] {

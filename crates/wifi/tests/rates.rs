@@ -4,7 +4,7 @@ use airbound_wifi::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, Rat
 use proptest::prelude::*;
 
 use GuardInterval::{Ns400, Ns800, Ns1600, Ns3200};
-use Width::{Mhz20, Mhz40, Mhz80, Mhz160};
+use Width::{Mhz10, Mhz20, Mhz40, Mhz80, Mhz160};
 
 const GUARDS: [GuardInterval; 4] = [Ns400, Ns800, Ns1600, Ns3200];
 const FORMATS: [Format; 4] = [Format::Legacy, Format::Ht, Format::Vht, Format::He];
@@ -32,6 +32,21 @@ fn assert_printed(rate: Rate, printed: f64) {
 fn legacy_rates_are_what_their_names_say() {
     for legacy in Legacy::ALL {
         assert_eq!(Rate::legacy(legacy).bit_rate(), legacy.bit_rate());
+    }
+}
+
+/// Table 17-4, column of 10 MHz.
+#[test]
+fn half_clocked_rates_are_the_printed_ones() {
+    let printed = [3.0, 4.5, 6.0, 9.0, 12.0, 18.0, 24.0, 27.0];
+    let rates: Vec<Rate> = Rate::all(Format::Legacy, Mhz10, 4, Ns1600).collect();
+    let found: Vec<f64> = rates.iter().map(|rate| rate.bit_rate().as_mbps_f64()).collect();
+    assert_eq!(found, printed);
+    assert_eq!(rates[1].to_string(), "OFDM10 4.5 Mbit/s");
+    assert!(rates.iter().all(|rate| rate.to_string().parse() == Ok(*rate)));
+    assert_eq!(Rate::all(Format::Legacy, Mhz10, 4, Ns800).count(), 0);
+    for newer in [Rate::ht(0, Mhz10, Ns800), Rate::vht(0, 1, Mhz10, Ns800), Rate::he(0, 1, Mhz10, Ns800)] {
+        assert!(matches!(newer, Err(RateError::Width { .. })), "{newer:?}");
     }
 }
 
@@ -188,7 +203,7 @@ fn encoders_are_the_printed_ones() {
 #[test]
 fn vht_bits_divide_among_the_encoders() {
     let mut excluded = 0;
-    for width in Width::ALL {
+    for width in [Mhz20, Mhz40, Mhz80, Mhz160] {
         for streams in 1..=4 {
             for mcs in 0..=9 {
                 let Ok(rate) = Rate::vht(mcs, streams, width, Ns800) else {
@@ -284,7 +299,7 @@ fn widths_are_text() {
         assert_eq!(width.to_string().parse::<Width>(), Ok(width));
     }
     assert_eq!("80MHz".parse::<Width>(), Ok(Mhz80));
-    assert!("80".parse::<Width>().unwrap_err().to_string().contains("allowed are \"20 MHz\""));
+    assert!("80".parse::<Width>().unwrap_err().to_string().contains("allowed are \"10 MHz\", \"20 MHz\""));
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use last_pq::{
     AutoConfig, Choice, DelayConfig, DelayController, Demand, DrainConfig, HoldConfig, LastPq, LastPqConfig,
     Mark, Protect,
 };
-pub use pie::{DelayEstimate, Pie, PieConfig};
+pub use pie::{DelayEstimate, Pie, PieConfig, PieRevision};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use run::{Arrivals, Sink};
 pub use station_lists::Limits;

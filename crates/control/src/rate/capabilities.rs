@@ -52,6 +52,7 @@ impl Capabilities {
             Format::Ht | Format::Vht if self.short_guard_interval => {
                 &[GuardInterval::Ns800, GuardInterval::Ns400]
             }
+            Format::Legacy if matches!(self.width, Width::Mhz10) => &[GuardInterval::Ns1600],
             _ => &[GuardInterval::Ns800],
         }
     }
@@ -70,12 +71,15 @@ impl Capabilities {
                 "1 to 4",
             )?;
             let (widest, allowed) = match self.format {
-                Format::Legacy => (Width::Mhz20, "20 MHz with OFDM"),
+                Format::Legacy => (Width::Mhz20, "10 MHz and 20 MHz with OFDM"),
                 Format::Ht => (Width::Mhz40, "20 MHz and 40 MHz with HT"),
                 Format::Vht | Format::He => (Width::Mhz160, "20 MHz to 160 MHz"),
             };
-            ConfigError::check(self.width <= widest, "capabilities.width", self.width, allowed)?;
-            for width in Width::ALL.into_iter().filter(|width| *width <= self.width) {
+            let narrow = self.width == Width::Mhz10 && self.format != Format::Legacy;
+            ConfigError::check(self.width <= widest && !narrow, "capabilities.width", self.width, allowed)?;
+            // Legacy OFDM at half the clock is a mode of the whole channel.
+            let narrowest = if self.width == Width::Mhz10 { Width::Mhz10 } else { Width::Mhz20 };
+            for width in Width::ALL.into_iter().filter(|width| (narrowest..=self.width).contains(width)) {
                 for guard_interval in self.guard_intervals() {
                     rates.extend(Rate::all(self.format, width, self.max_streams, *guard_interval));
                 }

@@ -102,7 +102,7 @@ impl Capture {
     pub(crate) fn exchange(&mut self, view: &ExchangeView<'_>) {
         let (from, to) = self.names.ends(view);
         let data_rate = view.rate();
-        let control_rate = Rate::legacy(self.control.rate_for(data_rate));
+        let control_rate = self.control.band.legacy(self.control.rate_for(data_rate));
         let sifs = self.control.band.sifs();
         let protected = view.ppdu_start() > view.start();
         if protected {

@@ -65,9 +65,10 @@ pub(super) fn append(
         record.push((rate.bit_rate().as_bps() / 500_000) as u8);
     }
     align(record, begin, 2);
-    // Frequency in MHz, and its flags: OFDM in 5 GHz, CCK and OFDM in 2.4 GHz.
+    // Frequency in MHz, and its flags: OFDM in 5 GHz, also at half the clock, CCK and OFDM in 2.4 GHz.
     let (frequency, channel_flags): (u16, u16) = match band {
         Band::Ghz5 => (5180, 0x0140),
+        Band::Ghz59 => (5900, 0x4140),
         Band::Ghz2 => (2412, 0x0480),
     };
     record.extend(frequency.to_le_bytes());
@@ -104,7 +105,7 @@ fn vht(record: &mut Vec<u8>, begin: usize, rate: Rate, short: bool) {
     // Known: STBC, guard interval, bandwidth.
     record.extend(0x0045_u16.to_le_bytes());
     let width = match rate.width() {
-        Width::Mhz20 => 0,
+        Width::Mhz10 | Width::Mhz20 => 0,
         Width::Mhz40 => 1,
         Width::Mhz80 => 4,
         Width::Mhz160 => 11,
@@ -117,7 +118,7 @@ fn vht(record: &mut Vec<u8>, begin: usize, rate: Rate, short: bool) {
 fn he(record: &mut Vec<u8>, begin: usize, rate: Rate) {
     align(record, begin, 2);
     let width: u16 = match rate.width() {
-        Width::Mhz20 => 0,
+        Width::Mhz10 | Width::Mhz20 => 0,
         Width::Mhz40 => 1,
         Width::Mhz80 => 2,
         Width::Mhz160 => 3,

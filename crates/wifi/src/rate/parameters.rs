@@ -5,6 +5,8 @@ use airbound_units::{BitRate, Span};
 /// The width of the channel that a PPDU occupies.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Width {
+    /// 10 MHz: legacy OFDM at half the clock (802.11p).
+    Mhz10,
     /// 20 MHz.
     Mhz20,
     /// 40 MHz.
@@ -17,12 +19,13 @@ pub enum Width {
 
 impl Width {
     /// Every width, narrowest first.
-    pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+    pub const ALL: [Self; 5] = [Self::Mhz10, Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
 
     /// The width in MHz.
     #[must_use]
     pub const fn megahertz(self) -> u32 {
         match self {
+            Self::Mhz10 => 10,
             Self::Mhz20 => 20,
             Self::Mhz40 => 40,
             Self::Mhz80 => 80,
@@ -38,7 +41,7 @@ pub enum GuardInterval {
     Ns400,
     /// 800 ns: the long interval of HT and VHT, the only one of legacy OFDM, the shortest of HE.
     Ns800,
-    /// 1600 ns: HE.
+    /// 1600 ns: HE, and legacy OFDM at 10 MHz.
     Ns1600,
     /// 3200 ns: HE.
     Ns3200,
@@ -115,7 +118,7 @@ impl Coding {
     }
 }
 
-/// The eight rates of legacy OFDM at 20 MHz (Table 17-4).
+/// The eight rates of legacy OFDM, by their names at 20 MHz (Table 17-4). At 10 MHz each is half as fast.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Legacy {
     /// 6 Mbit/s, mandatory.
@@ -149,7 +152,7 @@ impl Legacy {
         Self::Mbps54,
     ];
 
-    /// The rate as a number.
+    /// The rate at 20 MHz as a number.
     #[must_use]
     pub const fn bit_rate(self) -> BitRate {
         BitRate::from_mbps(self.megabits())

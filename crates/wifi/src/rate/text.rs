@@ -37,7 +37,9 @@ impl FromStr for Width {
 
 /// The text is not a channel width.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not a channel width; allowed are \"20 MHz\", \"40 MHz\", \"80 MHz\" and \"160 MHz\"")]
+#[error(
+    "\"{text}\" is not a channel width; allowed are \"10 MHz\", \"20 MHz\", \"40 MHz\", \"80 MHz\" and \"160 MHz\""
+)]
 pub struct ParseWidthError {
     text: String,
 }
@@ -55,8 +57,9 @@ fn guard_name(format: Format, guard_interval: GuardInterval) -> &'static str {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(legacy) = self.as_legacy() {
-            return write!(f, "OFDM {} Mbit/s", legacy.megabits());
+        if self.as_legacy().is_some() {
+            let clock = if self.width == Width::Mhz10 { "10" } else { "" };
+            return write!(f, "OFDM{clock} {} Mbit/s", self.bit_rate().as_mbps_f64());
         }
         write!(
             f,
@@ -77,10 +80,10 @@ impl FromStr for Rate {
         let unreadable = || RateError::Text { text: text.to_owned() };
         let words: Vec<&str> = text.split_whitespace().collect();
         let &[head, index, streams, guard] = words.as_slice() else {
-            let &["OFDM", megabits, "Mbit/s"] = words.as_slice() else { return Err(unreadable()) };
-            let megabits: u64 = megabits.parse().map_err(|_| unreadable())?;
-            let known = Legacy::ALL.into_iter().find(|rate| rate.megabits() == megabits);
-            return known.map(Self::legacy).ok_or_else(unreadable);
+            let known =
+                Legacy::ALL.into_iter().flat_map(|rate| [Self::legacy(rate), Self::half_clocked(rate)]);
+            let text = words.join(" ");
+            return known.into_iter().find(|rate| rate.to_string() == text).ok_or_else(unreadable);
         };
         let (format, width) = [Format::Vht, Format::Ht, Format::He]
             .into_iter()

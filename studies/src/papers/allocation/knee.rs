@@ -1,8 +1,8 @@
 //! Sec. 3.2, Fig. 5: rate, delay and loss over the target.
 
-use airbound_report::Line;
+use airbound_report::{Grid, Line};
 
-use super::measure::{at, delay, goodput, line, loss, number, ratio};
+use super::measure::{at, cell, delay, goodput, line, loss, number, ratio};
 use super::{CLAIMS, RUNS};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Measured, Results};
@@ -50,6 +50,39 @@ impl Study for Knee {
         let percent = losses.iter().map(|(x, y)| (*x, 100.0 * y)).collect();
         let charts = [("knee-rate", rates), ("knee-delay", delays), ("knee-loss", percent)]
             .map(|(key, points)| CLAIMS.lines(key, &[], vec![Line::whole("one station", points)]));
-        Part { rows, chapter: CLAIMS.chapter("knee", Vec::new(), charts.to_vec()) }
+        Part { rows, chapter: CLAIMS.chapter("knee", vec![shared(effort, results)], charts.to_vec()) }
     }
+}
+
+/// Traffic that shares the air, and delays that break the pace of the packets.
+const DISTURBANCES: [&str; 9] = [
+    "air alone",
+    "neighbour, 2 Mb/s",
+    "neighbour, 10 Mb/s",
+    "neighbour, saturated, 54 Mb/s",
+    "neighbour, saturated, 24 Mb/s",
+    "neighbour, saturated, 12 Mb/s",
+    "wire jitter 1 ms",
+    "wire jitter 4 ms",
+    "wire jitter 10 ms",
+];
+
+fn disturbed(disturbance: &str, target: &str, effort: Effort) -> Experiment {
+    Experiment::plain(RUNS.trial(&["knee, disturbed", disturbance, target], 1, effort))
+}
+
+/// Rate and delay at a target of 40 beside those at 64, on an air that others share and behind a wire with jitter.
+fn shared(effort: Effort, results: &Results) -> Grid {
+    let mut grid = CLAIMS.table("knee", &[]);
+    for disturbance in DISTURBANCES {
+        let run = |target| results.get(&disturbed(disturbance, target, effort));
+        let rate = |target| run(target).map(goodput);
+        let rates = ["N_eps = 30", "N_eps = 40", "N_eps = 64"].map(rate);
+        let shares = [0, 1].map(|place| ratio(rates[place], rates[2]));
+        let delays = ["N_eps = 40", "N_eps = 64"].map(|target| run(target).and_then(delay));
+        let cells = rates.into_iter().chain(shares).chain(delays).map(cell);
+        let row = [disturbance.to_owned()].into_iter().chain(cells);
+        grid.rows.push(row.map(Into::into).collect());
+    }
+    grid
 }

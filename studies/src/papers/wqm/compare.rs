@@ -118,7 +118,7 @@ impl Study for &Comparison {
 struct Table<'a> {
     comparison: &'a Comparison,
     /// By setting, then by [`SCHEMES`].
-    cells: Vec<[Option<Figures>; 4]>,
+    cells: Vec<[Option<Figures>; SCHEMES.len()]>,
 }
 
 impl Table<'_> {
@@ -149,6 +149,11 @@ impl Table<'_> {
         (0..self.cells.len()).flat_map(rows).collect()
     }
 
+    /// Rows for each setting but the first, which is that of another comparison and judged there.
+    fn others(&self, rows: impl Fn(usize) -> Vec<ClaimRow>) -> Vec<ClaimRow> {
+        (1..self.cells.len()).flat_map(rows).collect()
+    }
+
     /// One row: a factor of round-trip times.
     fn factor_row(&self, setting: usize, scheme: &str) -> ClaimRow {
         let factor = self.factor(setting, scheme);
@@ -156,7 +161,7 @@ impl Table<'_> {
         row.trend(factor.is_some_and(|factor| factor > 1.0)).measured(factor)
     }
 
-    /// "As good as CoDel and PIE": a round trip no longer than either's by more than a tenth.
+    /// "As good as CoDel and PIE".
     fn as_good_rows(&self, setting: usize) -> impl Iterator<Item = ClaimRow> {
         [CODEL, PIE].into_iter().map(move |scheme| {
             let factor = self.factor(setting, scheme).map(|factor| 1.0 / factor);
@@ -236,6 +241,11 @@ fn hops(table: &Table<'_>) -> Vec<ClaimRow> {
 }
 
 fn single_frames(table: &Table<'_>) -> Vec<ClaimRow> {
+    let over_codel = |setting| {
+        let rtt = |scheme| table.of(setting, scheme).map(Figures::rtt);
+        let quotient = rtt(PIE).zip(rtt(CODEL)).map(|(pie, codel)| pie / codel);
+        vec![table.row("pie-over-codel", setting).measured(quotient)]
+    };
     let largest = table.largest_factor(FIFO);
     let trend = largest.is_some_and(|factor| factor > 1.0);
     let mut rows = vec![CLAIMS.row("largest-fifo").trend(trend).measured(largest)];
@@ -245,11 +255,13 @@ fn single_frames(table: &Table<'_>) -> Vec<ClaimRow> {
     let all = table.cells.iter().flatten().flatten();
     let worst = all.map(|figures| figures.rtt_p99_ms.mean).reduce(f64::max);
     rows.push(CLAIMS.row("worst-delay").measured(worst));
+    rows.extend(table.each(over_codel));
     rows
 }
 
 fn distance(table: &Table<'_>) -> Vec<ClaimRow> {
-    let mut rows = table.each(|setting| {
+    // 10 m is the run of one hop.
+    let mut rows = table.others(|setting| {
         let factors = [FIFO, CODEL, PIE].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
     });
@@ -269,7 +281,8 @@ fn short(table: &Table<'_>) -> Vec<ClaimRow> {
 }
 
 fn several(table: &Table<'_>) -> Vec<ClaimRow> {
-    let mut rows = table.each(|setting| {
+    // One flow is the run of one hop.
+    let mut rows = table.others(|setting| {
         let factors = [FIFO, PIE, CODEL].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
     });
@@ -281,7 +294,7 @@ fn several(table: &Table<'_>) -> Vec<ClaimRow> {
 }
 
 fn several_single_frames(table: &Table<'_>) -> Vec<ClaimRow> {
-    table.each(|setting| {
+    table.others(|setting| {
         let factor = [table.factor_row(setting, FIFO)].into_iter();
         factor.chain(table.as_good_rows(setting)).chain([table.goodput_row(setting)]).collect()
     })

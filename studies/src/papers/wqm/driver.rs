@@ -1,7 +1,7 @@
 //! Bound that the queue below every scheme sets on every factor: the driver's 123 frames.
 
 use super::measure::figures;
-use super::{CLAIMS, RUNS, SCHEMES, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Results};
 use crate::papers::{Part, Study, shown};
@@ -21,7 +21,7 @@ fn cell<T>((driver, subframes): (u32, u32), scheme: &str, with: impl FnOnce(&[&s
 
 impl Study for Driver {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = settings().flat_map(|setting| SCHEMES.map(|scheme| (setting, scheme)));
+        let cells = settings().flat_map(|setting| [FIFO, CODEL, PIE, WQM].map(|scheme| (setting, scheme)));
         cells
             .flat_map(|(setting, scheme)| cell(setting, scheme, |cell| RUNS.experiments(cell, effort)))
             .collect()
@@ -32,8 +32,8 @@ impl Study for Driver {
         for (driver, subframes) in settings() {
             let of = |scheme| cell((driver, subframes), scheme, |cell| figures(cell, effort, results));
             let Some(ours) = of(WQM) else { continue };
-            let factors = SCHEMES[..3]
-                .iter()
+            let factors = [FIFO, CODEL, PIE]
+                .into_iter()
                 .map(|scheme| of(scheme).map_or(String::new(), |figures| shown(figures.rtt() / ours.rtt())));
             let mut row = vec![driver.to_string(), subframes.to_string(), shown(bound(driver, subframes))];
             row.extend(factors.chain([shown(ours.rtt()), shown(ours.goodput.mean)]));

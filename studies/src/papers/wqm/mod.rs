@@ -7,8 +7,11 @@ mod bloat;
 mod bounds;
 mod compare;
 mod driver;
+mod fairness;
 mod measure;
 mod open;
+mod pie;
+mod setting;
 mod steps;
 
 use std::sync::LazyLock;
@@ -26,8 +29,10 @@ const FIFO: &str = "FIFO 1000";
 const CODEL: &str = "CoDel";
 const PIE: &str = "PIE";
 const WQM: &str = "WQM";
-/// Schemes that the paper compares.
-const SCHEMES: [&str; 4] = [FIFO, CODEL, PIE, WQM];
+/// Linux's PIE since 5.5: shown beside that of the testbed's kernel.
+const PIE_TODAY: &str = "PIE of RFC 8033";
+/// Schemes that the paper compares, and today's PIE.
+const SCHEMES: [&str; 5] = [FIFO, CODEL, PIE, PIE_TODAY, WQM];
 
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
@@ -38,6 +43,9 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(steps::Steps),
     ];
     studies.extend(compare::COMPARISONS.iter().map(|comparison| Box::new(comparison) as Box<dyn Study>));
+    studies.push(Box::new(pie::Estimate));
+    studies.push(Box::new(setting::Setting));
+    studies.push(Box::new(fairness::Fairness));
     studies.push(Box::new(driver::Driver));
     studies.push(Box::new(open::Open));
     studies.push(Box::new(beyond::FutureWork));

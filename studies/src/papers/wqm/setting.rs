@@ -1,0 +1,56 @@
+//! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, and WQM's B_min.
+
+use super::measure::{Figures, figures};
+use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
+use crate::Effort;
+use crate::papers::experiment::{Experiment, Results};
+use crate::papers::{Part, Study, shown};
+
+pub(super) struct Setting;
+
+const PHYS: [&str; 5] =
+    ["1 stream, 20 MHz", "2 streams, 20 MHz", "3 streams, 20 MHz", "2 streams, 40 MHz", "3 streams, 40 MHz"];
+const COMPARED: [&str; 4] = [FIFO, CODEL, PIE, WQM];
+const FLOORS: [&str; 3] = ["WQM, B_min 16", WQM, "WQM, B_min 64"];
+
+const fn cell<'a>(phy: &'a str, scheme: &'a str) -> [&'a str; 3] {
+    ["3 hops", phy, scheme]
+}
+
+impl Study for Setting {
+    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
+        let by_phy = PHYS.into_iter().flat_map(|phy| COMPARED.map(|scheme| cell(phy, scheme)));
+        let by_floor = FLOORS.map(|scheme| cell(PHYS[1], scheme));
+        by_phy.chain(by_floor).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
+    }
+
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let of = |phy, scheme| figures(&cell(phy, scheme), effort, results);
+        let best = |phy| {
+            let others = [FIFO, CODEL, PIE].into_iter().filter_map(|scheme| of(phy, scheme));
+            others.map(|figures| figures.goodput.mean).reduce(f64::max)
+        };
+        let given_up = |phy, ours: &Figures| best(phy).map(|best| 100.0 * (1.0 - ours.goodput.mean / best));
+        let text = |value: Option<f64>| value.map_or(String::new(), shown);
+        let mut setting = CLAIMS.table("setting", &[]);
+        for phy in PHYS {
+            let rtts = COMPARED.map(|scheme| of(phy, scheme).map(|figures| figures.rtt()));
+            let over = |place: usize| rtts[place].zip(rtts[3]).map(|(rtt, wqm)| rtt / wqm);
+            let ours = of(phy, WQM);
+            let goodput = ours.as_ref().map(|figures| figures.goodput.mean);
+            let lost = ours.as_ref().and_then(|figures| given_up(phy, figures));
+            let values = rtts.into_iter().chain([over(0), over(1), over(2), goodput, lost]);
+            let row = [phy.to_owned()].into_iter().chain(values.map(text));
+            setting.rows.push(row.map(Into::into).collect());
+        }
+        let mut floor = CLAIMS.table("floor", &[]);
+        for scheme in FLOORS {
+            let Some(figures) = of(PHYS[1], scheme) else { continue };
+            let lost = text(given_up(PHYS[1], &figures));
+            let name = if scheme == WQM { "WQM, B_min 32" } else { scheme };
+            let [rtt, _, goodput, _, mpdus] = figures.columns();
+            floor.rows.push([name.to_owned(), rtt, goodput, lost, mpdus].map(Into::into).to_vec());
+        }
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("setting", vec![setting, floor], Vec::new()) }
+    }
+}
