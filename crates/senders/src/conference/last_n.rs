@@ -1,8 +1,9 @@
 //! LastN (Grozev et al., NOSSDAV 2015) as used in Plum's evaluation (Sec. IV-A): only the latest speakers are forwarded.
 //!
-//! The paper gives neither N nor the change of speakers. Here the number of active speakers is configured; once in a period one active
-//! participant in turn falls silent, and each silent one resumes with the paper's probability of 1/3. A paused participant uploads nothing.
-//! The caller supplies random numbers.
+//! The paper gives neither N nor the change of speakers. In its public code (branch `lastn`) N is one less than the participants, and the
+//! paused one draws at each attempt to send, that is at each frame. So here: once in a period each paused participant resumes with the
+//! paper's probability of 1/3, and where more than N are active, the next in turn falls silent. A paused participant uploads nothing. The
+//! caller supplies random numbers.
 
 use airbound_units::{ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LastNConfig {
-    /// Least share of participants that are forwarded, above 0 to 1. Default 0.75.
-    pub active: f64,
-    /// Interval between changes of speakers, 100 ms to 1 h. Default 5 s.
+    /// Participants beyond N, of whom nothing is forwarded, 1 to 63; at least two stay active. Default 1 (the public code).
+    pub silent: usize,
+    /// Interval between changes of speakers, 10 ms to 1 h. Default 50 ms, a frame at 20 fps (the public code).
     pub period: Span,
     /// Probability that a paused participant resumes at a change, 0 to 1. Default 1/3 (Sec. IV-A).
     pub resume: f64,
@@ -21,7 +22,7 @@ pub struct LastNConfig {
 
 impl Default for LastNConfig {
     fn default() -> Self {
-        Self { active: 0.75, period: Span::from_secs(5), resume: 1.0 / 3.0 }
+        Self { silent: 1, period: Span::from_millis(50), resume: 1.0 / 3.0 }
     }
 }
 
@@ -41,10 +42,10 @@ impl LastNConfig {
     /// # Errors
     /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let Self { active, period, resume } = *self;
-        ConfigError::check(active > 0.0 && active <= 1.0, "active", active, "above 0 to 1")?;
-        let periods = Span::from_millis(100)..=Span::from_secs(3600);
-        ConfigError::check(periods.contains(&period), "period", period, "100 ms to 1 h")?;
+        let Self { silent, period, resume } = *self;
+        ConfigError::check((1..=63).contains(&silent), "silent", silent, "1 to 63")?;
+        let periods = Span::from_millis(10)..=Span::from_secs(3600);
+        ConfigError::check(periods.contains(&period), "period", period, "10 ms to 1 h")?;
         ConfigError::check((0.0..=1.0).contains(&resume), "resume", resume, "0 to 1")
     }
 }
@@ -77,9 +78,9 @@ impl LastN {
                 *paused = false;
             }
         }
-        let least = libm::ceil(self.config.active * self.paused.len() as f64) as usize;
+        let latest = self.paused.len().saturating_sub(self.config.silent).max(2);
         let active = self.paused.iter().filter(|paused| !**paused).count();
-        if active > least {
+        if active > latest {
             let count = self.paused.len();
             let next = (0..count).map(|step| (self.turn + step) % count).find(|index| !self.paused[*index]);
             if let Some(index) = next {
@@ -102,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_participant_falls_silent_each_period_but_enough_stay() {
-        let mut session = LastN::new(LastNConfig::default(), 8).expect("valid");
+        let config = LastNConfig { silent: 2, period: Span::from_secs(5), ..LastNConfig::default() };
+        let mut session = LastN::new(config, 8).expect("valid");
         let mut now = Instant::ZERO;
         for _ in 0..100 {
             now += Span::from_secs(5);
@@ -116,5 +118,25 @@ mod tests {
             1,
             "all resumed, one fell silent"
         );
+    }
+
+    #[test]
+    fn the_one_that_is_paused_changes_every_third_frame_and_two_always_speak() {
+        let mut session = LastN::new(LastNConfig::default(), 8).expect("valid");
+        let paused = |session: &LastN| (0..8).position(|index| session.is_paused(index));
+        let (mut now, mut last, mut changes) = (Instant::ZERO, None, 0);
+        for frame in 0..300 {
+            now += Span::from_millis(50);
+            session.on_deadline(now, || f64::from(frame % 3) / 3.0);
+            let present = paused(&session);
+            assert!(present.is_some());
+            changes += u32::from(present != last);
+            last = present;
+        }
+        assert_eq!(changes, 100);
+        let config = LastNConfig { silent: 63, ..LastNConfig::default() };
+        let mut few = LastN::new(config, 3).expect("valid");
+        (1..100).for_each(|frame| few.on_deadline(Instant::ZERO + Span::from_millis(50) * frame, || 0.9));
+        assert_eq!((0..3).filter(|index| few.is_paused(*index)).count(), 1);
     }
 }
