@@ -7,7 +7,7 @@ use airbound_scenario::{Overrides, Scenario};
 use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
 use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
-use airbound_sim::path::{PipeSpec, Sharing};
+use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {
@@ -136,8 +136,7 @@ rate = "1 Mbit/s"
     let scenario = Scenario::parse(text, "air", &Overrides::default()).expect("a scenario");
     let clients: Vec<String> = scenario.stations.iter().map(|station| station.name.clone()).collect();
     let access = || {
-        let wire =
-            PipeSpec { sharing: Sharing::Split { up: 1.0, down: 1.0 }, ..PipeSpec::new(trace("0 50\n")) };
+        let wire = PipeSpec::separate(trace("0 50\n"), trace("0 50\n"));
         vec![
             AccessSpec::Air(AirSpec { scenario: Arc::new(scenario.clone()), clients: clients.clone() }),
             AccessSpec::Pipe(wire),

@@ -97,10 +97,21 @@ impl AccessSpec {
     /// Whether each direction has a channel of its own.
     pub(super) const fn is_split(&self) -> bool {
         match self {
-            Self::Pipe(pipe) => matches!(pipe.sharing, Sharing::Split { .. }),
+            Self::Pipe(pipe) => matches!(pipe.sharing, Sharing::Separate(_)),
             Self::Air(_) => false,
         }
     }
+}
+
+/// The part of a viewer's rate that each source may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Forwarding {
+    /// Sources are cut to a common level at which their sum keeps to the rate.
+    #[default]
+    Divided,
+    /// Each source may have all of the policy's limit, and without one is not cut, as in Plum's public code; frames wait, and are left out
+    /// when more than four wait.
+    Whole,
 }
 
 /// A conference: clients around a forwarding server.
@@ -114,6 +125,8 @@ pub struct ConferenceSpec {
     pub encoder: Encoder,
     /// Congestion control of all streams.
     pub congestion: Congestion,
+    /// Division of a viewer's rate among the sources.
+    pub forwarding: Forwarding,
     /// Rate of the server's outbound link; `None` for no limit.
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
@@ -138,6 +151,7 @@ impl ConferenceSpec {
             policy,
             encoder: Encoder::default(),
             congestion: Congestion::Bbr,
+            forwarding: Forwarding::Divided,
             server: None,
             delay: Span::from_millis(10),
             weights: Vec::new(),

@@ -3,7 +3,7 @@
 use airbound_units::{BitRate, Span};
 
 /// Returns the water level to which the largest rates of the sources, in b/s, have to be cut so that their sum fits a
-/// budget (the public code gives each source the whole budget); infinity if no cut is needed.
+/// budget; infinity if no cut is needed.
 pub(super) fn level(rates: &mut [f64], budget: BitRate) -> f64 {
     let mut left = budget.as_bps() as f64;
     rates.sort_unstable_by(f64::total_cmp);
@@ -58,6 +58,11 @@ impl Sources {
         let others = self.rates.iter().enumerate().filter(|(source, _)| *source != viewer);
         self.scratch.extend(others.map(|(_, rate)| *rate));
         self.levels[viewer] = level(&mut self.scratch, budget);
+    }
+
+    /// Sets the rate that each source of a viewer may have by itself; `None` for no limit.
+    pub(super) fn set_each(&mut self, viewer: usize, limit: Option<BitRate>) {
+        self.levels[viewer] = limit.map_or(f64::INFINITY, |limit| limit.as_bps() as f64);
     }
 
     /// The part of a frame forwarded to a viewer, transcoded to its share.

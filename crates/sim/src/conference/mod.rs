@@ -24,7 +24,7 @@ use airbound_control::frame::DropReason;
 use airbound_senders::tcp::{DelayedAck, TcpConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-pub use config::{AccessSpec, AirSpec, ConferenceSpec, flow_of};
+pub use config::{AccessSpec, AirSpec, ConferenceSpec, Forwarding, flow_of};
 use forward::Sources;
 pub use measure::{ClientOutcome, ConferenceOutcome};
 use measure::{Measured, Meter};
@@ -293,7 +293,10 @@ impl Conference {
         let frame = budget.bytes_in(self.interval).max(encoder.backlog);
         let late = client.down.sender.unsent() > frame;
         client.forwarding = pace(budget, self.policy.server_limit(number), late);
-        self.sources.set_budget(number, client.forwarding);
+        match self.spec.forwarding {
+            Forwarding::Divided => self.sources.set_budget(number, client.forwarding),
+            Forwarding::Whole => self.sources.set_each(number, self.policy.server_limit(number)),
+        }
 
         if self.measured.contains(now) {
             let state = self

@@ -22,7 +22,7 @@ use crate::measure::Figures;
 use crate::network::Imbalance;
 use crate::networks::Audience;
 use crate::outcome::Outcome;
-use crate::path::{PipeSpec, Sharing, Way};
+use crate::path::{PipeSpec, Way};
 use crate::plugins::Plugins;
 use crate::snapshot::Snapshot;
 use airbound_air::trace::{Format, Trace};
@@ -319,7 +319,8 @@ fn pipe_of(access: &Access) -> Result<Option<PipeSpec>, BuildError> {
         Access::Station(_) => None,
         Access::Rate(rate) => Some(constant(*rate)?),
         Access::Wire(rate) => {
-            Some(PipeSpec { sharing: Sharing::Split { up: 1.0, down: 1.0 }, ..constant(*rate)? })
+            let wire = constant(*rate)?.trace;
+            Some(PipeSpec::separate(Arc::clone(&wire), wire))
         }
         Access::Trace(link) => Some(PipeSpec::new(Arc::clone(&link.trace))),
     })

@@ -6,30 +6,25 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 
 use super::Way;
 use airbound_air::trace::{Capacity, Trace};
 
 /// Sharing of an access link by its two directions.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Sharing {
     /// A half-duplex channel: ready transmitters take turns.
     HalfDuplex,
-    /// Two separate channels with these shares of the bandwidth: both 1 for a wire, with a sum of 1 for the oracle of Plum's public code,
-    /// which sets the rates of two links.
-    Split {
-        /// Share of the uplink.
-        up: f64,
-        /// Share of the downlink.
-        down: f64,
-    },
+    /// Two separate channels: the uplink with the link's bandwidth, the downlink with that of this trace. The same one for a wire; Plum's
+    /// public code has two such links in place of a half-duplex channel.
+    Separate(Arc<Trace>),
 }
 
 /// An access link whose rate follows a trace, with one or more clients behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipeSpec {
-    /// Its bandwidth over time, after overheads.
+    /// Its bandwidth over time, after overheads; of separate channels that of the uplink.
     pub trace: Arc<Trace>,
     /// Sharing by the two directions.
     pub sharing: Sharing,
@@ -39,6 +34,8 @@ pub struct PipeSpec {
     pub queue: ByteCount,
     /// Longest transmission, of at least one packet: some milliseconds with A-MPDUs.
     pub turn: Span,
+    /// Whether acknowledgements pass the data that waits, as a sparse flow does in a fair queue (RFC 8290, section 4.2).
+    pub fair: bool,
 }
 
 impl PipeSpec {
@@ -51,26 +48,59 @@ impl PipeSpec {
             clients: 1,
             queue: ByteCount::new(256 << 10),
             turn: Span::from_millis(2),
+            fair: false,
         }
+    }
+
+    /// Two separate channels with the bandwidths `up` and `down`, otherwise as [`PipeSpec::new`].
+    #[must_use]
+    pub fn separate(up: Arc<Trace>, down: Arc<Trace>) -> Self {
+        Self { sharing: Sharing::Separate(down), ..Self::new(up) }
     }
 }
 
+/// Largest packet of a sparse flow, in bytes: acknowledgements and notices.
+const SPARSE: u32 = 100;
 /// Bytes of a turn if the trace has no bandwidth.
 const PLAIN_TURN: u64 = 16 * 1500;
 
 /// The queue of a transmitter for, or from, one client.
 #[derive(Debug)]
 struct Waiting<T> {
+    /// Packets of sparse flows, where they have a queue of their own.
+    sparse: VecDeque<(T, u32)>,
     packets: VecDeque<(T, u32)>,
     bytes: u64,
+}
+
+impl<T: Copy> Waiting<T> {
+    const fn new() -> Self {
+        Self { sparse: VecDeque::new(), packets: VecDeque::new(), bytes: 0 }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sparse.is_empty() && self.packets.is_empty()
+    }
+
+    /// Takes the next packet if it has at most `room` bytes.
+    fn take(&mut self, room: u64) -> Option<(T, u32)> {
+        let queue = if self.sparse.is_empty() { &mut self.packets } else { &mut self.sparse };
+        let (_, size) = *queue.front()?;
+        if u64::from(size) > room {
+            return None;
+        }
+        self.bytes -= u64::from(size);
+        queue.pop_front()
+    }
 }
 
 /// A channel: the whole link, or one direction of a split one.
 #[derive(Debug)]
 struct Channel<T> {
+    trace: Arc<Trace>,
     capacity: Capacity,
-    /// Share of the trace's bandwidth.
-    share: f64,
+    /// The step of the trace that was looked at last.
+    near: usize,
     /// Beginning and end of the present transmission.
     turn: Option<Turn>,
     /// The packets of the present transmission, delivered at its end.
@@ -93,10 +123,9 @@ pub struct Turn {
 /// The link, which carries the caller's tokens for packets.
 #[derive(Debug)]
 pub struct Pipe<T> {
-    trace: Arc<Trace>,
-    near: usize,
     limit: u64,
     turn: Span,
+    fair: bool,
     /// One channel for both directions, or one each: up, down.
     channels: Vec<Channel<T>>,
     up: Vec<Waiting<T>>,
@@ -109,26 +138,23 @@ impl<T: Copy> Pipe<T> {
     /// An idle link without packets.
     #[must_use]
     pub fn new(spec: &PipeSpec) -> Self {
-        let channel = |share: f64| Channel {
-            capacity: Capacity::new(Arc::clone(&spec.trace)),
-            share: share.clamp(1e-6, 1.0),
+        let channel = |trace: &Arc<Trace>| Channel {
+            trace: Arc::clone(trace),
+            capacity: Capacity::new(Arc::clone(trace)),
+            near: 0,
             turn: None,
             sending: Vec::new(),
             last: 0,
         };
-        let channels = match spec.sharing {
-            Sharing::HalfDuplex => vec![channel(1.0)],
-            Sharing::Split { up, down } => vec![channel(up), channel(down)],
+        let channels = match &spec.sharing {
+            Sharing::HalfDuplex => vec![channel(&spec.trace)],
+            Sharing::Separate(down) => vec![channel(&spec.trace), channel(down)],
         };
-        let waiting = || {
-            let empty = || Waiting { packets: VecDeque::new(), bytes: 0 };
-            std::iter::repeat_with(empty).take(spec.clients).collect()
-        };
+        let waiting = || std::iter::repeat_with(Waiting::new).take(spec.clients).collect();
         Self {
-            trace: Arc::clone(&spec.trace),
-            near: 0,
             limit: spec.queue.as_u64(),
             turn: spec.turn,
+            fair: spec.fair,
             channels,
             up: waiting(),
             down: waiting(),
@@ -154,7 +180,8 @@ impl<T: Copy> Pipe<T> {
             return false;
         }
         queue.bytes += u64::from(size);
-        queue.packets.push_back((packet, size));
+        let sparse = self.fair && size <= SPARSE;
+        if sparse { &mut queue.sparse } else { &mut queue.packets }.push_back((packet, size));
         true
     }
 
@@ -180,28 +207,23 @@ impl<T: Copy> Pipe<T> {
         };
         let mut carried = 0;
         let channel = &mut self.channels[number];
-        while let Some((packet, size)) = queue.packets.front().copied() {
-            if carried > 0 && carried + u64::from(size) > room {
-                break;
-            }
-            queue.packets.pop_front();
-            queue.bytes -= u64::from(size);
+        // The first packet goes whatever the room.
+        while let Some((packet, size)) =
+            queue.take(if carried == 0 { u64::MAX } else { room.saturating_sub(carried) })
+        {
             carried += u64::from(size);
             channel.sending.push(packet);
         }
-        let size = (carried as f64 / channel.share) as u64;
-        let end = channel.capacity.finish(now, ByteCount::new(size.max(1)));
+        let end = channel.capacity.finish(now, ByteCount::new(carried.max(1)));
         channel.turn = Some(Turn { channel: number, start: now, end });
         channel.turn
     }
 
     /// Upper limit on bytes of one turn.
     fn room(&mut self, channel: usize, now: Instant) -> u64 {
-        match &*self.trace {
-            Trace::Bandwidth(trace) => {
-                let rate: BitRate = trace.at_near(now, &mut self.near);
-                rate.mul_f64(self.channels[channel].share).bytes_in(self.turn).as_u64()
-            }
+        let channel = &mut self.channels[channel];
+        match &*channel.trace {
+            Trace::Bandwidth(trace) => trace.at_near(now, &mut channel.near).bytes_in(self.turn).as_u64(),
             Trace::Opportunities(_) | Trace::Snr(_) => PLAIN_TURN,
         }
     }
@@ -221,10 +243,10 @@ impl<T: Copy> Pipe<T> {
             let turn = if who == 0 {
                 let next = (1..=clients)
                     .map(|step| (self.served + step) % clients)
-                    .find(|client| !self.down[*client].packets.is_empty());
+                    .find(|client| !self.down[*client].is_empty());
                 next.inspect(|client| self.served = *client).map(|client| (client, Way::Down))
             } else {
-                Some((who - 1, Way::Up)).filter(|_| !self.up[who - 1].packets.is_empty())
+                Some((who - 1, Way::Up)).filter(|_| !self.up[who - 1].is_empty())
             };
             if turn.is_some() {
                 self.channels[channel].last = who;
@@ -240,10 +262,13 @@ mod tests {
     use super::*;
     use airbound_air::trace::Format;
 
+    fn constant(text: &str) -> Arc<Trace> {
+        Arc::new(Trace::parse(text, "test", Format::Bandwidth, 1.0, true).expect("a trace"))
+    }
+
     /// Serves two backlogged directions for a second; returns the bytes of up and down.
     fn serve(sharing: Sharing, clients: usize) -> Vec<u64> {
-        let trace = Trace::parse("0 24\n", "test", Format::Bandwidth, 1.0, true).expect("a trace");
-        let spec = PipeSpec { sharing, clients, ..PipeSpec::new(Arc::new(trace)) };
+        let spec = PipeSpec { sharing, clients, ..PipeSpec::new(constant("0 24\n")) };
         let mut pipe = Pipe::new(&spec);
         let mut bytes = vec![0; 2 * clients];
         let mut now = Instant::ZERO;
@@ -277,10 +302,23 @@ mod tests {
         let near = |bytes: u64, mbps: f64| (bytes as f64 * 8e-6 / mbps - 1.0).abs() < 0.03;
         let shared = serve(Sharing::HalfDuplex, 1);
         assert!(near(shared[0], 12.0) && near(shared[1], 12.0), "{shared:?}");
-        let wire = serve(Sharing::Split { up: 1.0, down: 1.0 }, 1);
+        let wire = serve(Sharing::Separate(constant("0 24\n")), 1);
         assert!(near(wire[0], 24.0) && near(wire[1], 24.0), "{wire:?}");
-        let oracle = serve(Sharing::Split { up: 0.25, down: 0.75 }, 1);
-        assert!(near(oracle[0], 6.0) && near(oracle[1], 18.0), "{oracle:?}");
+        let uneven = serve(Sharing::Separate(constant("0 6\n")), 1);
+        assert!(near(uneven[0], 24.0) && near(uneven[1], 6.0), "{uneven:?}");
+    }
+
+    #[test]
+    fn acknowledgements_pass_the_data_of_a_fair_queue() {
+        let first = |fair: bool| {
+            let mut pipe = Pipe::new(&PipeSpec { fair, ..PipeSpec::new(constant("0 1\n")) });
+            assert!(pipe.offer(0, Way::Up, "data", 1500) && pipe.offer(0, Way::Up, "ack", 52));
+            let turn = pipe.begin(Way::Up, Instant::ZERO).expect("a turn");
+            let mut arrived = Vec::new();
+            pipe.end(turn.channel, turn.end, &mut arrived);
+            arrived
+        };
+        assert_eq!((first(false), first(true)), (vec!["data"], vec!["ack"]));
     }
 
     #[test]
