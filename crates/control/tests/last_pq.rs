@@ -460,7 +460,8 @@ fn less_than_one_short_aggregate_may_be_below_when_the_next_is_handed_down() {
     let mut desk = Desk::new(LastPqConfig { least_aggregate: millis(2), ..Desk::ath9k() });
     desk.queue.on(desk.now, Fact::LowerQueue { bounded: false });
     desk.send(LAPTOP, OTHER, 4);
-    let turn = |desk: &mut Desk| desk.queue.select(desk.now, BE).map(|turn| (turn.whole, turn.bound.duration));
+    let turn =
+        |desk: &mut Desk| desk.queue.select(desk.now, BE).map(|turn| (turn.whole, turn.bound.duration));
     desk.queue.on_handed(desk.now, LAPTOP, BE, millis(30));
     assert_eq!(turn(&mut desk), Some((false, Span::MAX)), "nothing is protected");
     desk.queue.on_returned(desk.now, LAPTOP, BE, millis(30));
