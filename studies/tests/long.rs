@@ -80,7 +80,6 @@ fn known(paper: &str) -> &'static [&'static str] {
             "static-headline",
             "mobility",
             "edca-last-pq",
-            "parameters",
             "edca-multi-client",
             "mobility-excursion",
         ],
@@ -95,8 +94,9 @@ const WITHOUT_ROWS: [(&str, &str); 3] =
 fn listed(paper: &str) -> Option<Vec<String>> {
     let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../shared/claims/{paper}.toml"));
     let text = std::fs::read_to_string(claims).ok()?;
-    let ids = text.lines().filter_map(|line| line.strip_prefix("id = "));
-    Some(ids.map(|id| id.trim_matches('"').to_owned()).collect())
+    let ids = text.lines().filter_map(|line| line.strip_prefix("id = ")).map(|id| id.trim_matches('"'));
+    // Unit tests judge constants.
+    Some(ids.filter(|id| *id != "parameters").map(str::to_owned).collect())
 }
 
 /// The rows, one a line. A change that is meant is accepted with `INSTA_UPDATE=always`, and reviewed like code.

@@ -441,7 +441,7 @@ fn a_demand_too_short_is_refused_and_changes_nothing() {
 #[test]
 fn below_another_queue_all_that_was_handed_down_counts() {
     let mut desk = Desk::new(Desk::ath9k());
-    desk.queue.on(desk.now, Fact::LowerQueue);
+    desk.queue.on(desk.now, Fact::LowerQueue { bounded: true });
     desk.demand(VR, 20);
     desk.send(LAPTOP, OTHER, 4);
     desk.send(PHONE, VR, 4);
@@ -453,4 +453,34 @@ fn below_another_queue_all_that_was_handed_down_counts() {
     assert_eq!(desk.next(), Some(LAPTOP));
     let size = ByteCount::new(1500);
     assert_eq!(desk.queue.backlog().total().bytes, size * 8);
+}
+
+#[test]
+fn less_than_one_short_aggregate_may_be_below_when_the_next_is_handed_down() {
+    let mut desk = Desk::new(LastPqConfig { least_aggregate: millis(2), ..Desk::ath9k() });
+    desk.queue.on(desk.now, Fact::LowerQueue { bounded: false });
+    desk.send(LAPTOP, OTHER, 4);
+    let turn =
+        |desk: &mut Desk| desk.queue.select(desk.now, BE).map(|turn| (turn.whole, turn.bound.duration));
+    desk.queue.on_handed(desk.now, LAPTOP, BE, millis(30));
+    assert_eq!(turn(&mut desk), Some((false, Span::MAX)), "nothing is protected");
+    desk.queue.on_returned(desk.now, LAPTOP, BE, millis(30));
+    desk.demand(VR, 20);
+    desk.send(PHONE, VR, 1);
+    // A quarter of 20 ms.
+    assert_eq!(turn(&mut desk), Some((true, millis(5))));
+    for (handed, is_served) in [(4, true), (1, false), (10, false)] {
+        desk.queue.on_handed(desk.now, LAPTOP, BE, millis(handed));
+        assert_eq!(turn(&mut desk).is_some(), is_served, "{handed} ms more");
+    }
+    // Urgent packets wait as well: there is nothing that they could overtake below.
+    desk.now += millis(40);
+    assert_eq!(turn(&mut desk), None);
+    let unbounded = LastPqConfig { bound_below: false, ..Desk::ath9k() };
+    let mut desk = Desk::new(unbounded);
+    desk.queue.on(desk.now, Fact::LowerQueue { bounded: false });
+    desk.demand(VR, 20);
+    desk.send(PHONE, VR, 1);
+    desk.queue.on_handed(desk.now, LAPTOP, BE, millis(30));
+    assert_eq!(turn(&mut desk), Some((false, Span::MAX)));
 }

@@ -88,6 +88,22 @@ fn a_demand_is_met_that_linux_misses() {
     assert!(goodput(&last_pq, "other") > 0.5 * goodput(&linux, "other"));
 }
 
+/// A card whose firmware schedules: what mac80211 has handed down cannot be overtaken.
+#[test]
+fn the_demand_is_met_above_a_drivers_queue() {
+    let above = |queue: &str| {
+        let text = setting(queue, "\"20 ms\"", "bk", CONGESTION).replace("ath9k-fq", "mac80211");
+        run(&text)
+    };
+    let p95 = |outcome: &Outcome| demand_of(outcome, "vr").measured_ms.expect("packets");
+    let (linux, last_pq) = (above("\"linux\""), above("\"last-pq\""));
+    let unbounded = above("{ kind = \"last-pq\", bound-below = false }");
+    assert!(p95(&linux) > 40.0 && p95(&unbounded) > 30.0, "{} {}", p95(&linux), p95(&unbounded));
+    assert!(p95(&last_pq) <= 20.0, "{}", p95(&last_pq));
+    assert!(flow(&last_pq, "vr").fps.expect("video") > 29.5);
+    assert!(goodput(&last_pq, "other") > 0.5 * goodput(&linux, "other"));
+}
+
 #[test]
 fn packets_in_time_by_the_default_order_are_not_prioritised() {
     let (_, linux) = observed(&setting("\"linux\"", "\"20 ms\"", "bk", ""));

@@ -98,8 +98,8 @@ impl Engine {
     pub fn new(config: EngineConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let mut queue: AnyQueue<Held> = config.queue.build(seed)?;
-        // The kernel's queues are between this one and the radio.
-        queue.on(Instant::ZERO, Fact::LowerQueue);
+        // The kernel's queues are between this one and the radio. The release window bounds what they hold.
+        queue.on(Instant::ZERO, Fact::LowerQueue { bounded: true });
         if let Some(demands) = queue.demands() {
             config.rules.iter().try_for_each(|rule| demands.check(&rule.demand))?;
         }

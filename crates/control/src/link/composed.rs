@@ -39,18 +39,25 @@ pub struct Composed<P, Q, L, R> {
     dropped_below: Vec<Dropped<P>>,
 }
 
-/// A packet that moves from the scheme's queue to the driver's.
-struct Lowered<P> {
+/// Packets of one turn that move from the scheme's queue to the driver's.
+struct Lowered<'a, P, L> {
     now: Instant,
     limits: TimeLimits,
     /// Airtime estimate, if the queue accounts for packets below it.
     estimate: Option<AirtimeEstimate>,
-    packet: Option<P>,
+    lower: &'a mut L,
+    dropped: &'a mut Vec<Dropped<P>>,
+    /// Packets moved, and the most that may be.
+    moved: usize,
+    most: usize,
+    /// Bytes and airtime of further packets.
+    bytes: ByteCount,
+    airtime: Span,
 }
 
-impl<P: Payload> Sink<P> for Lowered<P> {
+impl<P: Payload, L: Queue<P>> Sink<P> for Lowered<'_, P, L> {
     fn has_room(&mut self, _size: impl FnOnce() -> Option<ByteCount>) -> bool {
-        self.packet.is_none()
+        self.moved == 0 || self.moved < self.most && self.bytes > ByteCount::ZERO && self.airtime > Span::ZERO
     }
 
     fn put(&mut self, mut packet: P) -> Result<Option<Span>, P> {
@@ -60,8 +67,11 @@ impl<P: Payload> Sink<P> for Lowered<P> {
         let estimate = self.estimate.map(|estimate| estimate.of(packet.size(), packet.category()));
         if let Some(estimate) = estimate {
             packet.set_airtime_estimate(estimate);
+            self.airtime -= estimate;
         }
-        self.packet = Some(packet);
+        self.moved += 1;
+        self.bytes -= packet.size();
+        self.lower.enqueue(self.now, packet, self.dropped);
         Ok(estimate)
     }
 }
@@ -71,7 +81,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     #[must_use]
     pub fn new(mut upper: Q, lower: Option<LowerQueue<L>>, rate: R, mut config: LinkConfig) -> Self {
         if lower.is_some() {
-            upper.on(Instant::ZERO, Fact::LowerQueue);
+            upper.on(Instant::ZERO, Fact::LowerQueue { bounded: false });
         }
         config.window = config.window.clamp(1, MOST_MPDUS);
         if !config.forms_ppdus {
@@ -138,16 +148,27 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         {
             let before = dropped.len();
             let estimate = turn.counts_airtime.then(|| self.estimate(turn.station));
-            let mut one = Lowered { now, limits: self.config.limits, estimate, packet: None };
-            self.upper.dequeue_into(now, &turn, &mut one, dropped);
-            let Some(packet) = one.packet else {
+            let Some(lower) = &mut self.lower else { return };
+            let limits = &self.config.ampdu;
+            let most = if turn.whole { self.config.max_mpdus().min(u32::from(turn.bound.mpdus)) } else { 1 };
+            let mut sink = Lowered {
+                now,
+                limits: self.config.limits,
+                estimate,
+                lower: &mut lower.queue,
+                dropped: &mut self.dropped_below,
+                moved: 0,
+                most: (most as usize).min(depth - self.lowered[category.index()]),
+                bytes: limits.max_bytes,
+                airtime: limits.max_duration.min(turn.bound.duration),
+            };
+            self.upper.dequeue_into(now, &turn, &mut sink, dropped);
+            let moved = sink.moved;
+            if moved == 0 {
                 turns.on_turn(dropped.len() > before);
                 continue;
-            };
-            self.lowered[category.index()] += 1;
-            if let Some(lower) = &mut self.lower {
-                lower.queue.enqueue(now, packet, &mut self.dropped_below);
             }
+            self.lowered[category.index()] += moved;
             self.settle_dropped_below(now, dropped);
         }
     }

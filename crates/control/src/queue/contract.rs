@@ -94,13 +94,16 @@ pub struct Turn {
     /// Whether the queue bounds or charges the airtime below it, so that each packet needs an estimate ([`super::Sink::put`]).
     /// Constant for each queue.
     pub counts_airtime: bool,
+    /// Whether the turn is for a whole aggregate where another queue lies below; otherwise it is for one packet there, and the queue is
+    /// asked again for the next.
+    pub whole: bool,
 }
 
 impl Turn {
     /// Creates a turn without a bound, of a queue that does not account for airtime below it.
     #[must_use]
     pub const fn new(station: StationId, category: Category) -> Self {
-        Self { station, category, bound: AggregateBound::NONE, counts_airtime: false }
+        Self { station, category, bound: AggregateBound::NONE, counts_airtime: false, whole: false }
     }
 
     /// Sets whether the queue accounts for airtime below it.
@@ -170,7 +173,10 @@ pub enum Eligibility {
 pub enum Fact<'a, P> {
     /// Another queue, whose order this one cannot change, lies between it and the hardware. Reported once, before all other
     /// facts.
-    LowerQueue,
+    LowerQueue {
+        /// Whether the caller bounds the airtime in that queue according to the demands ([`super::Demands::tightest`]).
+        bounded: bool,
+    },
     /// The state below the queue of a station and category; [`Eligibility::Fresh`] until reported otherwise.
     Eligibility {
         /// The peer.

@@ -15,8 +15,8 @@ pub(super) struct Held;
 const HELD: [(&str, &str); 4] = [(LINUX, LINUX), ("LAST-PQ, paper", LAST_PQ), ("held", "held"), (OURS, OURS)];
 
 const HELD_CASES: [(&str, [&str; 4]); 4] = [
-    ("S6, 5F5C", ["5F", "5C", "25 m", "at rest"]),
-    ("S6, 3F3C, 15 ms", ["3F", "3C", "25 m", "15 ms"]),
+    ("S6, 5F5C", ["5F", "5C", "36 m", "at rest"]),
+    ("25 m, 3F3C, 15 ms", ["3F", "3C", "25 m", "15 ms"]),
     ("carried, 10 m, 3F3C", ["3F", "3C", "10 m", "carried about"]),
     ("carried, 12 m, 3F3C", ["3F", "3C", "12 m", "carried about"]),
 ];
@@ -107,6 +107,37 @@ impl Study for Cost {
             }
         }
         Part { rows: Vec::new(), chapter: CLAIMS.chapter("cost", vec![grid], Vec::new()) }
+    }
+}
+
+/// The most congested case above a driver's queue, which holds what mac80211's airtime queue limit admits.
+pub(super) struct Below;
+
+const BELOW: [(&str, &str); 6] = [
+    ("ath9k", LINUX),
+    ("ath9k", OURS),
+    ("mac80211", LINUX),
+    ("mac80211", "nothing bounded"),
+    ("mac80211", "short AQL"),
+    ("mac80211", OURS),
+];
+
+impl Study for Below {
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let mut grid = CLAIMS.table("below", &[]);
+        let of = |path, scheme| runs(&FLOOR, &[path, scheme, "5F", "5C"], effort, results);
+        for (path, scheme) in BELOW {
+            let runs = of(path, scheme);
+            let others = |run: &Measured| {
+                Some(run.outcome.summary.flows.iter().skip(1).map(|flow| flow.goodput_mbps).sum())
+            };
+            let values = [mean(&runs, vr_p95), largest(&runs, vr_p95), mean(&runs, fps), mean(&runs, others)];
+            let cells = [path.to_owned(), scheme.to_owned()].into_iter().chain(values.map(text));
+            grid.rows.push(cells.map(Into::into).collect());
+        }
+        let p95 = mean(&of("mac80211", OURS), vr_p95);
+        let rows = vec![CLAIMS.row("below").measured(p95)];
+        Part { rows, chapter: CLAIMS.chapter("below", vec![grid], Vec::new()) }
     }
 }
 

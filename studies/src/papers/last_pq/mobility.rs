@@ -1,10 +1,14 @@
 //! Sec. VI, Fig. 12: the VR phone walks from M1 to M8 and back, with five flows at it and five other clients.
 
+use std::collections::BTreeMap;
+
 use airbound_report::Line;
 use airbound_units::{Instant, Span};
 
+use super::measure::text;
 use super::{CLAIMS, FLOOR, LAST_PQ, LEAD_S, LINUX, SCHEMES};
 use crate::Effort;
+use crate::papers::claims::Row;
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::{Part, Study};
 
@@ -17,8 +21,14 @@ const FINE: Span = Span::from_millis(100);
 
 pub(super) struct Mobility;
 
-fn experiment(scheme: &str, way: &str, effort: Effort) -> Experiment {
-    Experiment::watching(FLOOR.trial(&[scheme, way, "5F", "5C"], 1, effort), 0)
+/// Five flows at the phone and five other clients.
+const fn crowded(scheme: &str) -> [&str; 3] {
+    [scheme, "5F", "5C"]
+}
+
+fn experiments([scheme, flows, clients]: [&str; 3], way: &str, effort: Effort) -> Vec<Experiment> {
+    let trials = FLOOR.trials(&[scheme, flows, clients, way], effort).into_iter();
+    trials.map(|trial| Experiment::watching(trial, 0)).collect()
 }
 
 /// A walk, in seconds from its beginning.
@@ -69,48 +79,91 @@ impl Walk {
         above as f64 / self.p95.len().max(1) as f64
     }
 
-    /// The lowest frame rate of a second once the stream has settled.
+    /// The largest 95th percentile of a second.
+    fn highest(&self) -> Option<f64> {
+        self.p95.iter().map(|(_, p95)| *p95).reduce(f64::max)
+    }
+
+    /// The lowest frame rate of a second once the stream has settled; `None` if it never does.
     fn lowest_fps(&self) -> Option<f64> {
         let from = self.settled()?.max(self.full()?);
         self.fps.iter().filter(|(at, _)| *at >= from).map(|(_, fps)| *fps).reduce(f64::min)
     }
 }
 
-impl Study for Mobility {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        WAYS.iter().flat_map(|way| SCHEMES.map(|scheme| experiment(scheme, way, effort))).collect()
-    }
+/// Returns the walks that were made, one for each seed.
+fn walks(walker: [&str; 3], way: &str, effort: Effort, results: &Results) -> Vec<Walk> {
+    let made = experiments(walker, way, effort);
+    made.iter().filter_map(|experiment| results.get(experiment)).map(Walk::of).collect()
+}
 
+/// The mean over walks; one that never gets there counts with its length.
+fn mean(walks: &[Walk], value: impl Fn(&Walk) -> Option<f64>) -> Option<f64> {
+    let values = walks.iter().map(|walk| value(walk).unwrap_or(walk.p95.len() as f64));
+    (!walks.is_empty()).then(|| values.sum::<f64>() / walks.len() as f64)
+}
+
+impl Study for Mobility {
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let walk = |scheme: &str, way: &str| results.get(&experiment(scheme, way, effort)).map(Walk::of);
-        let mut rows = CLAIMS.each("walk", |row, case| {
-            let (linux, ours) = (walk(LINUX, &case["way"]), walk(LAST_PQ, &case["way"]));
-            let ours = ours.as_ref();
-            row.measured(match case["key"].as_str() {
-                "linux-fps" => linux.map(|walk| walk.mean_fps),
-                "settled" => ours.and_then(Walk::settled),
-                "full" => ours.and_then(Walk::full),
-                "fps" => ours.map(|walk| walk.mean_fps),
-                "met" => ours.map(|walk| 1.0 - walk.share_above(DEMAND_MS)),
-                _ => ours.and_then(Walk::lowest_fps),
+        let of = |scheme: &str, way: &str| walks(crowded(scheme), way, effort, results);
+        let judge = |row: Row<'static>, case: &'static BTreeMap<String, String>| {
+            let (linux, ours) = (of(LINUX, &case["way"]), of(LAST_PQ, &case["way"]));
+            let fps = |walk: &Walk| Some(walk.mean_fps);
+            row.baseline(mean(&linux, fps)).measured(match case["key"].as_str() {
+                "linux-fps" => mean(&linux, fps),
+                "settled" => mean(&ours, Walk::settled),
+                "full" => mean(&ours, Walk::full),
+                "fps" => mean(&ours, fps),
+                "met" => mean(&ours, |walk| Some(1.0 - walk.share_above(DEMAND_MS))),
+                _ => mean(&ours, |walk| Some(walk.lowest_fps().unwrap_or(0.0))),
             })
-        });
-        let linux: Vec<Walk> = WAYS.iter().filter_map(|way| walk(LINUX, way)).collect();
-        let above = linux.iter().map(|walk| walk.share_above(60.0)).sum::<f64>() / linux.len() as f64;
-        rows.push(CLAIMS.row("above-60").measured((!linux.is_empty()).then_some(above)));
-        let p95s = linux.iter().flat_map(|walk| &walk.p95).map(|(_, p95)| *p95);
-        rows.push(CLAIMS.row("highest").measured(p95s.reduce(f64::max)));
+        };
+        let mut rows = ["walk", "full", "excursion"].map(|key| CLAIMS.each(key, judge)).concat();
+        let linux: Vec<Walk> = WAYS.iter().flat_map(|way| of(LINUX, way)).collect();
+        rows.push(CLAIMS.row("above-60").measured(mean(&linux, |walk| Some(walk.share_above(60.0)))));
+        rows.push(CLAIMS.row("highest").measured(linux.iter().filter_map(Walk::highest).reduce(f64::max)));
         let charts = WAYS.iter().flat_map(|way| {
-            let lines = |pick: fn(Walk) -> Vec<(f64, f64)>| {
-                let line = |scheme| Some(Line::whole(scheme, pick(walk(scheme, way)?)));
-                SCHEMES.into_iter().filter_map(line).collect()
+            let first = SCHEMES.map(|scheme| (scheme, of(scheme, way).into_iter().next()));
+            let lines = |pick: fn(&Walk) -> &Vec<(f64, f64)>| {
+                let line = |(scheme, walk): &(&str, Option<Walk>)| {
+                    Some(Line::whole(*scheme, pick(walk.as_ref()?).clone()))
+                };
+                first.iter().filter_map(line).collect()
             };
             let named = [("way", (*way).to_owned())];
             [
-                CLAIMS.lines("walk-p95", &named, lines(|walk| walk.p95)),
-                CLAIMS.lines(way, &[], lines(|walk| walk.fps)),
+                CLAIMS.lines("walk-p95", &named, lines(|walk| &walk.p95)),
+                CLAIMS.lines(way, &[], lines(|walk| &walk.fps)),
             ]
         });
         Part { rows, chapter: CLAIMS.chapter("walk", Vec::new(), charts.collect()) }
+    }
+}
+
+/// The same walk to places beyond M8, from nearer ones, and VR alone on it.
+pub(super) struct Farther;
+
+const FARTHER: [&str; 6] = [WAYS[0], "M1 to 20 m", "M1 to 26 m", WAYS[1], "13 m to M1", "12 m to M1"];
+const WALKERS: [(&str, [&str; 3]); 3] =
+    [("VR alone", [LINUX, "0F", "0C"]), (LINUX, crowded(LINUX)), (LAST_PQ, crowded(LAST_PQ))];
+
+impl Study for Farther {
+    fn part(&self, effort: Effort, results: &Results) -> Part {
+        let mut grid = CLAIMS.table("farther", &[]);
+        for way in FARTHER {
+            for (name, walker) in WALKERS {
+                let walks = walks(walker, way, effort, results);
+                let values = [
+                    mean(&walks, |walk| Some(walk.mean_fps)),
+                    mean(&walks, Walk::settled),
+                    mean(&walks, |walk| Some(100.0 * walk.share_above(DEMAND_MS))),
+                    mean(&walks, |walk| Some(100.0 * walk.share_above(60.0))),
+                    mean(&walks, Walk::highest),
+                ];
+                let cells = [way.to_owned(), name.to_owned()].into_iter().chain(values.map(text));
+                grid.rows.push(cells.map(Into::into).collect());
+            }
+        }
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("farther", vec![grid], Vec::new()) }
     }
 }

@@ -10,8 +10,8 @@ mod edca;
 mod households;
 mod measure;
 mod mobility;
-mod parameters;
 mod runtime;
+mod stack;
 mod static_case;
 
 use std::sync::LazyLock;
@@ -51,17 +51,21 @@ const LEAD_S: f64 = 3.0;
 /// All experiments, in the order of the paper.
 pub(super) fn studies() -> Vec<Box<dyn Study>> {
     vec![
-        Box::new(parameters::Parameters),
         Box::new(case_study::CaseStudy),
+        Box::new(stack::Stacks),
+        Box::new(stack::Senders),
         Box::new(static_case::Places),
         Box::new(runtime::Runtime),
         Box::new(static_case::Static),
         Box::new(static_case::Open),
         Box::new(mobility::Mobility),
+        Box::new(mobility::Farther),
         Box::new(edca::Clients),
         Box::new(edca::SeveralDemands),
+        Box::new(edca::Loads),
         Box::new(beyond::Held),
         Box::new(beyond::Cost),
+        Box::new(beyond::Below),
         Box::new(beyond::SPREAD),
         Box::new(beyond::ALIKE),
         Box::new(auto::Home),

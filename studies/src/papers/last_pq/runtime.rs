@@ -13,7 +13,10 @@ pub(super) struct Runtime;
 const PLACES: [&str; 3] = ["5 m", "15 m", "25 m"];
 
 fn experiment(distance: &str, effort: Effort) -> Experiment {
-    Experiment::watching(FLOOR.trial(&[LAST_PQ, distance, "3F", "3C", "25 to 15 ms"], 1, effort), 0)
+    Experiment::watching(
+        FLOOR.trial(&[LAST_PQ, distance, "3F", "3C", "25 to 15 ms"], effort.first_seed, effort),
+        0,
+    )
 }
 
 /// The demands in ms, each with the times in s between which it holds, from the beginning of the stream.

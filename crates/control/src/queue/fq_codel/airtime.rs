@@ -71,6 +71,9 @@ pub struct FqCodelAirtimeConfig {
     pub slow: Option<SlowStations>,
     /// Airtime quantum of a station at the default weight (`ATH_AIRTIME_QUANTUM`): 300 µs. Current mac80211: 256 µs. 1 µs to 1 s.
     pub airtime_quantum: Span,
+    /// Whether stations share airtime. Otherwise they take turns, an aggregate each, as in ath9k before 4.11 (`ath_txq_schedule`), and no
+    /// airtime is charged.
+    pub airtime_fairness: bool,
     /// Whether the airtime of received frames is charged too (`AIRTIME_USE_RX`).
     pub charge_received: bool,
     /// Whether the estimated airtime of a packet is charged when it is returned, for environments that cannot report airtime. Without
@@ -93,6 +96,7 @@ impl Default for FqCodelAirtimeConfig {
             mtu: ByteCount::ZERO,
             slow: Some(SlowStations::default()),
             airtime_quantum: Span::from_micros(300),
+            airtime_fairness: true,
             charge_received: true,
             charge_estimates: false,
             airtime_queue_limit: Some(AirtimeQueueLimit::default()),
@@ -176,7 +180,11 @@ impl<P: Payload> FqCodelAirtime<P> {
         };
         Ok(Self {
             flows: FlowTable::new(limits),
-            stations: Stations::new(config.airtime_quantum, config.airtime_queue_limit),
+            stations: Stations::new(
+                config.airtime_quantum,
+                config.airtime_fairness,
+                config.airtime_queue_limit,
+            ),
             speeds: Vec::new(),
             known: 0,
             waiting: Backlogs::default(),
@@ -236,7 +244,7 @@ impl<P: Payload> FqCodelAirtime<P> {
     /// Notes that a packet left the layers below.
     #[inline]
     fn on_returned(&mut self, station: StationId, category: Category, estimated: Span) {
-        if self.config.charge_estimates {
+        if self.config.charge_estimates && self.config.airtime_fairness {
             self.stations.charge(station, category.index(), estimated);
         }
         self.stations.on_returned(station, category.index(), estimated);
@@ -248,7 +256,7 @@ impl<P: Payload> FqCodelAirtime<P> {
             Direction::Sent => !self.config.charge_estimates,
             Direction::Received => self.config.charge_received,
         };
-        if charged {
+        if charged && self.config.airtime_fairness {
             self.stations.charge(station, category.index(), airtime);
         }
     }
@@ -353,6 +361,9 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
             Fact::Eligibility { station, category, eligibility } => {
                 self.stations.set_eligibility(station, category.index(), eligibility);
             }
+            Fact::Granted(descriptor) if !self.config.airtime_fairness => {
+                self.stations.on_turn(descriptor.station, descriptor.category.index());
+            }
             Fact::Reported(report) if self.counts_below() => {
                 let (station, category) = (report.descriptor.station, report.descriptor.category);
                 for mpdu in report.arrived() {
@@ -423,6 +434,23 @@ mod tests {
         // A turn ends within one aggregate (3.2 or 4 ms) and one quantum of equality.
         assert!(airtime[0].abs_diff(airtime[1]) <= 4_300, "{airtime:?}");
         assert!(airtime[0] > 30_000_000);
+    }
+
+    #[test]
+    fn without_fairness_each_station_has_an_aggregate_in_turn() {
+        let mut queue = queue(FqCodelAirtimeConfig { airtime_fairness: false, ..without_limit() });
+        for station in 0..2 {
+            for _ in 0..10 {
+                queue.enqueue(Instant::ZERO, packet(station, 0), &mut Vec::new());
+            }
+        }
+        let be = Category::Be;
+        for turn in 0..6 {
+            let station = queue.next_station(Instant::ZERO, be).expect("both have packets");
+            assert_eq!(station.index(), turn % 2);
+            queue.stations.on_turn(station, be.index());
+            queue.on_airtime(station, be, Span::from_millis(1 + 20 * turn as u64), Direction::Sent);
+        }
     }
 
     #[test]

@@ -83,6 +83,8 @@ struct Lists {
 #[derive(Debug, Clone)]
 pub(super) struct Stations {
     quantum: Span,
+    /// Whether deficits count airtime; otherwise a deficit is a turn.
+    fair: bool,
     limit: Option<AirtimeQueueLimit>,
     stations: Vec<Station>,
     lists: [Lists; 4],
@@ -91,8 +93,9 @@ pub(super) struct Stations {
 }
 
 impl Stations {
-    pub(super) fn new(quantum: Span, limit: Option<AirtimeQueueLimit>) -> Self {
-        Self { quantum, limit, stations: Vec::new(), lists: Default::default(), total_pending: Span::ZERO }
+    pub(super) fn new(quantum: Span, fair: bool, limit: Option<AirtimeQueueLimit>) -> Self {
+        let (stations, lists) = (Vec::new(), Default::default());
+        Self { quantum, fair, limit, stations, lists, total_pending: Span::ZERO }
     }
 
     fn station(&mut self, station: StationId) -> &mut Station {
@@ -120,12 +123,18 @@ impl Stations {
         i64::try_from(nanos.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// The effective deficit: airtime pending below the queue counts as used (`ieee80211_sta_deficit`, since 2021).
-    fn effective(limit: Option<&AirtimeQueueLimit>, entry: &Entry) -> i64 {
-        match limit {
-            Some(_) => entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos()),
-            None => entry.deficit,
+    /// The effective deficit: airtime pending below the queue counts as used (`ieee80211_sta_deficit`, since 2021), where there is an
+    /// airtime queue limit and stations share airtime.
+    fn effective(counts_pending: bool, entry: &Entry) -> i64 {
+        if counts_pending {
+            entry.deficit.saturating_sub_unsigned(entry.pending.as_nanos())
+        } else {
+            entry.deficit
         }
+    }
+
+    const fn counts_pending(&self) -> bool {
+        self.fair && self.limit.is_some()
     }
 
     /// Whether a station is not eligible. Retransmissions already count as pending below the queue and are sent regardless of the
@@ -178,7 +187,7 @@ impl Stations {
             }
             let mut entry = self.entry(station, category);
             let held = self.is_held(&entry);
-            let limit = self.limit.as_ref();
+            let counts_pending = self.counts_pending();
             let weight = self.stations.get(usize::from(station)).map_or(DEFAULT_WEIGHT, |of| of.weight);
             let lists = &mut self.lists[category];
             let front = if is_new { &mut lists.new } else { &mut lists.old };
@@ -190,7 +199,7 @@ impl Stations {
                     entry.on_parked_list = true;
                     lists.parked.push(station);
                 }
-            } else if Self::effective(limit, &entry) <= 0 {
+            } else if Self::effective(counts_pending, &entry) <= 0 {
                 front.pop_front();
                 lists.old.push_back(station);
                 entry.place = Place::Old;
@@ -221,8 +230,9 @@ impl Stations {
 
     /// Applies at once the refills of all rounds in which no old station reaches a positive deficit.
     fn skip_rounds(&mut self, category: usize) {
+        let counts_pending = self.counts_pending();
         let needed = |entry: &Entry, weight| {
-            let missing = Self::effective(self.limit.as_ref(), entry).saturating_neg().max(0);
+            let missing = Self::effective(counts_pending, entry).saturating_neg().max(0);
             missing / Self::refill(self.quantum, weight)
         };
         let listed = || self.lists[category].old.iter().filter_map(|&at| self.stations.get(usize::from(at)));
@@ -249,11 +259,12 @@ impl Stations {
         if entry.place != Place::Parked || self.is_held(&entry) {
             return;
         }
+        let counts_pending = self.counts_pending();
         let lists = &mut self.lists[category];
         let Some(of) = self.stations.get_mut(usize::from(station)) else { return };
         let refill = Self::refill(self.quantum, of.weight);
         let entry = &mut of.by_category[category];
-        let missing = Self::effective(self.limit.as_ref(), entry).saturating_neg();
+        let missing = Self::effective(counts_pending, entry).saturating_neg();
         if missing >= 0 {
             let missed = i64::try_from(lists.round.saturating_sub(entry.round)).unwrap_or(i64::MAX);
             let rounds = missed.min(missing / refill + 1);
@@ -274,7 +285,7 @@ impl Stations {
 
     /// Remaining airtime of a station's turn in nanoseconds, as compared in [`Stations::select`].
     pub(super) fn deficit(&self, station: StationId, category: usize) -> i64 {
-        Self::effective(self.limit.as_ref(), &self.entry(station.0, category))
+        Self::effective(self.counts_pending(), &self.entry(station.0, category))
     }
 
     /// Limits the airtime debt of a station to `most`.
@@ -327,6 +338,15 @@ impl Stations {
         self.lists[category].parked = parked;
     }
 
+    /// Uses up the turn of a station, where stations take turns.
+    pub(super) fn on_turn(&mut self, station: StationId, category: usize) {
+        let quantum = self.quantum;
+        let of = self.station(station);
+        let refill = Self::refill(quantum, of.weight);
+        let entry = &mut of.by_category[category];
+        entry.deficit = entry.deficit.saturating_sub(refill);
+    }
+
     /// Charges airtime to a station.
     pub(super) fn charge(&mut self, station: StationId, category: usize, airtime: Span) {
         let entry = &mut self.station(station).by_category[category];
@@ -341,7 +361,7 @@ mod tests {
     const BE: usize = 1;
 
     fn stations(limit: Option<AirtimeQueueLimit>, active: u16) -> Stations {
-        let mut stations = Stations::new(Span::from_micros(300), limit);
+        let mut stations = Stations::new(Span::from_micros(300), true, limit);
         for station in 0..active {
             stations.activate(StationId(station), BE);
         }

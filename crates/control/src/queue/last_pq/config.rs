@@ -47,6 +47,10 @@ pub struct LastPqConfig {
     /// otherwise a demand that cannot be met, which drives the permitted latency to its floor, would cost all stations half of the air.
     /// None in the paper. Up to 10 s; one MPDU is always admitted.
     pub least_aggregate: Span,
+    /// Whether the airtime below is bounded while a prioritised flow is active, where a driver's queue lies between this one and the
+    /// hardware: the next aggregate is handed down while less than one short aggregate of the category is below, so that two are, as the
+    /// paper's driver holds them and as the agent's release window does. True.
+    pub bound_below: bool,
     /// Upper limit on the airtime debt of a station with a prioritised flow; `"none"` in a file, and by default, for no limit, as in the
     /// paper: what a flow needs beyond the station's fair share is taken from the station's other flows as far as possible, then from
     /// other stations. With a limit the other stations pay more of it.
@@ -67,6 +71,7 @@ impl Default for LastPqConfig {
             fill: 4,
             aggregate_share: 0.25,
             least_aggregate: Span::from_micros(1500),
+            bound_below: true,
             most_debt: None,
             linux: FqCodelAirtimeConfig::default(),
         }
@@ -102,5 +107,24 @@ impl LastPqConfig {
             self.least_aggregate,
             "0 ms to 10 s",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mark::Mark;
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_the_papers() {
+        let LastPqConfig { delay, drain, .. } = LastPqConfig::paper();
+        // Sec. V: MD, MI, alpha; AI = 5000 without a unit, read as microseconds.
+        assert_eq!((delay.decrease, delay.increase, delay.oscillation), (0.3, 0.3, 0.5));
+        assert_eq!(delay.additive_increase, Span::from_micros(5000));
+        assert_eq!((drain.guard, delay.guard_interval), (Span::from_millis(1), Span::from_millis(1)));
+        // Sec. IV: t_w.
+        assert_eq!(delay.window, Span::from_millis(20));
+        // Sec. V: 0xb45f in the high 16 bits, the permitted latency in the low ones.
+        assert_eq!(Mark::encode(Span::from_millis(20)).bits(), 0xb45f_0000 | 20_000);
     }
 }

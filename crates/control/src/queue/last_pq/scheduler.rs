@@ -44,7 +44,8 @@ struct Served {
 /// applies to prioritised flows as to all others. A blocked station, or one over its airtime queue limit, is never urgent.
 ///
 /// While a prioritised flow is active, aggregates of other stations are kept short in every category, since all share the air: see
-/// [`LastPqConfig::aggregate_share`]. A station whose waiting packets all belong to prioritised flows is exempt.
+/// [`LastPqConfig::aggregate_share`]. A station whose waiting packets all belong to prioritised flows is exempt. Above another queue, less
+/// than one such aggregate may lie there when the next is handed down ([`LastPqConfig::bound_below`]).
 #[derive(Debug, Clone)]
 pub struct LastPq<P> {
     config: LastPqConfig,
@@ -56,8 +57,10 @@ pub struct LastPq<P> {
     lists: [Vec<Prioritised>; 4],
     drains: [Drain; 4],
     rates: RecentRates,
-    /// Whether another queue lies between this one and the hardware, and the airtime handed down and not yet returned.
+    /// Whether another queue lies between this one and the hardware, whether this queue bounds what that one holds, and the airtime
+    /// handed down and not yet returned.
     has_lower: bool,
+    bounds_lower: bool,
     below: [Span; 4],
     /// The station selected for its urgent flows, if any, by category.
     turns: [Option<StationId>; 4],
@@ -87,6 +90,7 @@ impl<P: Payload> LastPq<P> {
             drains: [drain.clone(), drain.clone(), drain.clone(), drain],
             rates: RecentRates::default(),
             has_lower: false,
+            bounds_lower: false,
             below: [Span::ZERO; 4],
             turns: [None; 4],
             fill_left: [0; 4],
@@ -391,9 +395,15 @@ impl<P: Payload> Queue<P> for LastPq<P> {
     }
 
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
+        let most_below = if self.bounds_lower { self.tightest(now).duration } else { Span::MAX };
+        let below = self.below[category.index()];
+        if below >= most_below && !below.is_zero() {
+            return None;
+        }
         let station = self.next_station(now, category)?;
         let bound = self.aggregate_bound(now, station, category);
-        Some(Turn { station, category, bound, counts_airtime: self.counts_below() })
+        let whole = most_below < Span::MAX;
+        Some(Turn { station, category, bound, counts_airtime: self.counts_below(), whole })
     }
 
     #[inline]
@@ -417,7 +427,10 @@ impl<P: Payload> Queue<P> for LastPq<P> {
 
     fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
         match fact {
-            Fact::LowerQueue => self.has_lower = true,
+            Fact::LowerQueue { bounded } => {
+                self.has_lower = true;
+                self.bounds_lower = self.config.bound_below && !bounded;
+            }
             Fact::Handed(packet) if self.counts_below() => {
                 self.below[packet.category().index()] += packet.airtime_estimate();
                 self.default.on(now, fact);
@@ -426,8 +439,13 @@ impl<P: Payload> Queue<P> for LastPq<P> {
                 self.below[packet.category().index()] -= packet.airtime_estimate();
                 self.default.on(now, fact);
             }
-            // Of packets below another queue only the airtime is known.
-            Fact::Granted(descriptor) if !self.has_lower => self.on_granted(descriptor),
+            Fact::Granted(descriptor) => {
+                // Of packets below another queue only the airtime is known.
+                if !self.has_lower {
+                    self.on_granted(descriptor);
+                }
+                self.default.on(now, fact);
+            }
             Fact::Reported(report) => {
                 self.on_report(now, report);
                 self.default.on(now, fact);
