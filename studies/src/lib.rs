@@ -24,8 +24,6 @@ pub use trial::{Trial, TrialError};
 pub struct Effort {
     /// Shorter runs, one seed: for a first look and for tests. Sampling errors are larger; the tolerances stay.
     pub quick: bool,
-    /// Fewer settings and seeds at full length, where a paper's matrix is large (Plum).
-    pub standard: bool,
     /// Simulations at a time.
     pub jobs: NonZeroUsize,
     /// First seed of the runs of a paper, from 1.
@@ -35,7 +33,7 @@ pub struct Effort {
 impl Default for Effort {
     /// Full length, one simulation at a time.
     fn default() -> Self {
-        Self { quick: false, standard: false, jobs: NonZeroUsize::MIN, first_seed: 1 }
+        Self { quick: false, jobs: NonZeroUsize::MIN, first_seed: 1 }
     }
 }
 

@@ -20,8 +20,8 @@ fn refuse(arguments: &[&str]) -> String {
 fn only_known_papers_and_pages_are_taken() {
     let text = refuse(&["reproduce", "plumb"]);
     assert!(text.contains("plumb") && text.contains("wqm"), "{text}");
-    let text = refuse(&["reproduce", "wqm", "--standard"]);
-    assert!(text.contains("--standard is for plum"), "{text}");
+    let text = refuse(&["reproduce", "wqm", "--traces", "."]);
+    assert!(text.contains("--traces is for plum"), "{text}");
     let text = refuse(&["reproduce", "plum", "--quick", "--traces", "nowhere"]);
     assert!(text.contains("nowhere"), "{text}");
     let text = refuse(&["reproduce", "wqm", "--quick", "--out", "."]);

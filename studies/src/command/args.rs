@@ -150,9 +150,6 @@ pub(super) struct Reproduce {
     /// Shorter runs, fewer seeds and settings, for a first look
     #[arg(long)]
     pub(super) quick: bool,
-    /// Full length, but fewer settings and seeds (plum: about ten minutes)
-    #[arg(long, conflicts_with = "quick")]
-    pub(super) standard: bool,
     /// Folder with measured traces (plum) [default: ../shared/traces, or synthetic ones]
     #[arg(long, value_name = "FOLDER")]
     pub(super) traces: Option<PathBuf>,

@@ -19,14 +19,12 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         .ok_or_else(|| CommandError::Defect(format!("the paper {} has no experiments", reproduce.paper)))?;
     let effort = Effort {
         quick: reproduce.quick,
-        standard: reproduce.standard,
         jobs: NonZeroUsize::new(jobs::threads(reproduce.jobs)).unwrap_or(NonZeroUsize::MIN),
         first_seed: reproduce.seed,
     };
     let is_plum = paper == Paper::Plum;
-    if !is_plum && (reproduce.standard || reproduce.traces.is_some()) {
-        let option = if reproduce.standard { "--standard" } else { "--traces" };
-        return Err(CommandError::Input(format!("{option} is for plum; {} has no use for it", paper.name())));
+    if !is_plum && reproduce.traces.is_some() {
+        return Err(CommandError::Input(format!("--traces is for plum; {} has no use for it", paper.name())));
     }
     let traces = TraceSets::load(reproduce.traces.as_deref())
         .map_err(|error| CommandError::Input(error.to_string()))?;

@@ -19,7 +19,6 @@ use crate::{
 pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), CommandError> {
     let effort = Effort {
         quick: validate.quick,
-        standard: false,
         first_seed: 1,
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };

@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_senders::conference::ConferenceConfig;
-use airbound_sim::conference::{AccessSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec};
+use airbound_sim::conference::{
+    AccessSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec, Forwarding,
+};
 use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
 use serde::Deserialize;
 
 use super::fluid::Limits;
-use super::scene;
+use super::links::{Division, Source, links};
+use super::scene::{self, Air};
 use super::traces::{Set, TraceSets};
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
@@ -45,6 +48,18 @@ pub(super) struct OverTraces {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Figure {
+    /// Division of the links; none for half-duplex ones.
+    #[serde(default)]
+    links: Option<Division>,
+    /// Whether each source may have all of a viewer's rate.
+    #[serde(default)]
+    whole: bool,
+    /// Whether acknowledgements wait behind data on divided links.
+    #[serde(default)]
+    fifo: bool,
+    /// Highest bitrate of the encoders in Mb/s.
+    #[serde(default = "usual_encoder")]
+    encoder: u32,
     /// Rates of the server's outbound link in Mb/s; none for ample.
     #[serde(default)]
     servers: Vec<u32>,
@@ -59,8 +74,18 @@ pub(super) struct Figure {
 #[serde(deny_unknown_fields)]
 pub(super) struct Walks {
     pub(super) length: Length,
-    /// Schemes by exponent of the loss.
-    pub(super) exponents: BTreeMap<String, Vec<String>>,
+    pub(super) settings: Vec<Setting>,
+}
+
+/// A setting of Fig. 14.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Setting {
+    pub(super) air: Air,
+    /// Whether each source may have all of a viewer's rate.
+    #[serde(default)]
+    pub(super) whole: bool,
+    pub(super) schemes: Vec<String>,
 }
 
 /// Number and length of the conferences of each cell.
@@ -83,7 +108,7 @@ pub(super) struct Fluid {
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum By<T> {
-    Effort { full: T, standard: T, quick: T },
+    Effort { full: T, quick: T },
     Always(T),
 }
 
@@ -91,11 +116,15 @@ const fn one() -> usize {
     1
 }
 
+/// The public code's.
+const fn usual_encoder() -> u32 {
+    10
+}
+
 impl<T> By<T> {
     pub(super) const fn at(&self, effort: Effort) -> &T {
         match self {
             Self::Effort { quick, .. } if effort.quick => quick,
-            Self::Effort { standard, .. } if effort.standard => standard,
             Self::Effort { full, .. } => full,
             Self::Always(value) => value,
         }
@@ -112,30 +141,56 @@ impl Length {
     }
 }
 
-/// Links of the clients of a session.
+/// Links of the clients of a session, its encoders and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Links {
-    /// Half-duplex links whose speeds are traces.
+    /// Links whose speeds are traces.
     Traces {
         set: Set,
         clients: usize,
-        /// Number of clients that share the first link; 1 for none.
+        /// Number of clients that share the first trace; 1 for none.
         sharing: usize,
+        model: Model,
         /// Outbound bandwidth of the server in Mb/s; `None` for ample.
         server: Option<u32>,
     },
     /// Three clients, the first of them walking.
     Walk {
-        exponent: &'static str,
+        /// Number of the setting.
+        setting: usize,
         /// Number of clients on Wi-Fi.
         wireless: usize,
     },
 }
 
+/// Model of links, encoders and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Model {
+    /// Division between two links; `None` for a half-duplex one.
+    pub(super) division: Option<Division>,
+    /// Whether acknowledgements wait behind data on divided links.
+    pub(super) fifo: bool,
+    /// Whether each source may have all of a viewer's rate.
+    pub(super) whole: bool,
+    /// Highest bitrate of the encoders in Mb/s.
+    pub(super) encoder: u32,
+}
+
+impl Model {
+    /// Half-duplex links, a viewer's rate divided among the sources.
+    pub(super) const LOOP: Self =
+        Self { division: None, fifo: false, whole: false, encoder: usual_encoder() };
+
+    /// That of the paper's figures.
+    pub(super) const fn paper(division: Division) -> Self {
+        Self { division: Some(division), fifo: false, whole: true, encoder: usual_encoder() }
+    }
+}
+
 impl Links {
     /// A link for each client, and an ample server.
-    pub(super) const fn own(set: Set, clients: usize) -> Self {
-        Self::Traces { set, clients, sharing: 1, server: None }
+    pub(super) const fn own(set: Set, clients: usize, model: Model) -> Self {
+        Self::Traces { set, clients, model, sharing: 1, server: None }
     }
 
     fn length(self) -> &'static Length {
@@ -147,19 +202,46 @@ impl Links {
 
     fn access(self, traces: &TraceSets, seed: u64, seconds: u32) -> Result<Vec<AccessSpec>, TrialError> {
         match self {
-            Self::Traces { set, clients, sharing, .. } => {
-                let pipe = |client| {
-                    let pipe = PipeSpec::new(traces.pick(set, seed, client));
-                    AccessSpec::Pipe(PipeSpec { clients: if client == 0 { sharing } else { 1 }, ..pipe })
-                };
-                Ok(std::iter::once(0).chain(sharing..clients).map(pipe).collect())
-            }
-            Self::Walk { exponent, wireless } => {
-                let link = |place| scene::wireless(place, exponent, seconds);
+            Self::Traces { set, clients, sharing, model, .. } => match model.division {
+                None => {
+                    let pipe = |client| {
+                        let pipe = PipeSpec::new(traces.pick(set, seed, client));
+                        AccessSpec::Pipe(PipeSpec { clients: if client == 0 { sharing } else { 1 }, ..pipe })
+                    };
+                    Ok(std::iter::once(0).chain(sharing..clients).map(pipe).collect())
+                }
+                Some(division) => {
+                    // Each of those that share a trace has links with its part of it.
+                    let source = |client| match client < sharing {
+                        true => (traces.pick(set, seed, 0), 1.0 / sharing as f64),
+                        false => (traces.pick(set, seed, client), 1.0),
+                    };
+                    let sources: Vec<Source> = (0..clients).map(source).collect();
+                    Ok(links(&sources, division, !model.fifo, seconds)?
+                        .into_iter()
+                        .map(AccessSpec::Pipe)
+                        .collect())
+                }
+            },
+            Self::Walk { setting, wireless } => {
+                let link = |place| scene::wireless(place, &PLAN.walks.settings[setting].air, seconds);
                 let second = if wireless > 1 { link(scene::STILL)? } else { scene::wired()? };
                 Ok(vec![link(scene::Place::Walk(seed))?, second, scene::wired()?])
             }
         }
+    }
+
+    /// Changes a session's encoders and server to the model's.
+    fn apply(self, spec: &mut ConferenceSpec) {
+        let whole = match self {
+            Self::Traces { model, server, .. } => {
+                spec.encoder.most = BitRate::from_mbps(u64::from(model.encoder));
+                spec.server = server.map(|mbps| BitRate::from_mbps(u64::from(mbps)));
+                model.whole
+            }
+            Self::Walk { setting, .. } => PLAN.walks.settings[setting].whole,
+        };
+        spec.forwarding = if whole { Forwarding::Whole } else { Forwarding::Divided };
     }
 }
 
@@ -169,21 +251,28 @@ impl Plan {
     /// All conferences, without their seeds.
     pub(super) fn cells(&'static self, effort: Effort) -> BTreeSet<Cell> {
         let mut cells = BTreeSet::new();
-        for Figure { servers, sharing, clients, schemes } in self.traces.figures.values() {
+        for figure in self.traces.figures.values() {
+            let Figure { links: division, whole, fifo, encoder, servers, sharing, clients, schemes } = figure;
+            let model = Model { division: *division, fifo: *fifo, whole: *whole, encoder: *encoder };
             let ample = servers.is_empty().then_some(None);
             let servers: Vec<Option<u32>> = servers.iter().copied().map(Some).chain(ample).collect();
             for set in Set::ALL {
                 for clients in clients.at(effort) {
                     for server in &servers {
-                        let links =
-                            Links::Traces { set, clients: *clients, sharing: *sharing, server: *server };
+                        let links = Links::Traces {
+                            set,
+                            clients: *clients,
+                            sharing: *sharing,
+                            model,
+                            server: *server,
+                        };
                         cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
                     }
                 }
             }
         }
-        for (exponent, schemes) in &self.walks.exponents {
-            for links in [1, 2].map(|wireless| Links::Walk { exponent, wireless }) {
+        for (setting, Setting { schemes, .. }) in self.walks.settings.iter().enumerate() {
+            for links in [1, 2].map(|wireless| Links::Walk { setting, wireless }) {
                 cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
             }
         }
@@ -221,9 +310,7 @@ impl Conferences {
             let access = links.access(traces, *seed, seconds)?;
             let mut spec = ConferenceSpec::new(access, PLAN.schemes[*scheme], *seed);
             spec.duration = Span::from_secs(u64::from(seconds)) - spec.warm_up;
-            if let Links::Traces { server: Some(mbps), .. } = links {
-                spec.server = Some(BitRate::from_mbps(u64::from(*mbps)));
-            }
+            links.apply(&mut spec);
             let outcome = Conference::new(spec).map_err(wrong)?.finish();
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
             Ok(outcome)

@@ -1,56 +1,109 @@
-//! Average downlink bitrate over the number of clients and the server's bandwidth (Fig. 11), beside what the traces hold.
+//! Average downlink bitrate over the number of clients (Fig. 11): over the paper's links, and of the closed loop over half-duplex ones beside
+//! the most that the traces allow.
 
 use airbound_report::{Chart, Line};
 use airbound_sim::conference::ConferenceOutcome;
 
-use super::conferences::{Conferences, Links, PLAN};
-use super::fluid::{Gains, oracle};
+use super::conferences::{Conferences, Links, Model, PLAN};
+use super::fluid::Gains;
+use super::links::Division;
 use super::traces::{Set, TraceSets};
-use super::{CLAIMS, MEAN, SCHEMES, WARM_UP, best_baseline, cells, gain};
+use super::{BASELINES, CLAIMS, MEAN, SCHEMES, VANILLA, WARM_UP, best_of, cells, gain};
 use crate::Effort;
+use crate::papers::Part;
 use crate::papers::claims::ClaimRow;
-use crate::papers::{Part, shown};
 
-/// Per cent below which an omniscient gain is none.
-const LEAST_BOUND: f64 = 10.0;
+/// Numbers of clients at which the loop is judged.
+const JUDGED: [usize; 2] = [8, 16];
 
-/// Figures of one set and number of clients with an ample server.
+/// Values of the three baselines over evenly divided links, then that of the oracle.
+pub(super) fn of_paper<T>(set: Set, clients: usize, value: impl Fn(Links, &'static str) -> T) -> ([T; 3], T) {
+    let of = |division, scheme| value(Links::own(set, clients, Model::paper(division)), scheme);
+    (BASELINES.map(|scheme| of(Division::Even, scheme)), of(Division::Oracle, VANILLA))
+}
+
+/// Returns the chapter on the paper's links.
+pub(super) fn paper(conferences: &Conferences, traces: &TraceSets, effort: Effort) -> Part {
+    let mut table = CLAIMS.table("paper", &[("origin", traces.origin().to_owned())]);
+    let (mut rows, mut charts) = (Vec::new(), Vec::new());
+    let mean = |links, scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down);
+    for set in Set::ALL {
+        let mut points = Vec::new();
+        for clients in PLAN.traces.figures["oracle"].clients.at(effort) {
+            let (baselines, oracle) = of_paper(set, *clients, mean);
+            let over = gain(oracle, best_of(&baselines));
+            table.rows.push(cells(
+                &[set.name(), &clients.to_string()],
+                baselines.into_iter().chain([oracle, over]),
+            ));
+            points.push((*clients, baselines, oracle, over));
+        }
+        let row = |key| CLAIMS.row(key).with("traces", set.name());
+        let largest = points.iter().map(|(.., over)| *over).fold(f64::NEG_INFINITY, f64::max);
+        rows.push(row("oracle-gain").trend(largest > 0.0).measured(largest));
+        let best = points.iter().max_by(|(_, _, one, _), (_, _, other, _)| one.total_cmp(other));
+        rows.push(row("best-point").measured(best.map(|(clients, ..)| *clients as f64)));
+        if let [(first, .., before), .., (last, .., after)] = points.as_slice() {
+            rows.push(row("gain-grows").with("first", first).with("last", last).measured(after - before));
+        }
+        for (_, baselines, ..) in points.iter().filter(|(clients, ..)| *clients == 8) {
+            for (scheme, value) in BASELINES.into_iter().zip(baselines).skip(1) {
+                rows.push(row("alike").with("scheme", scheme).measured(gain(*value, baselines[0])));
+            }
+        }
+        rows.push(slow_server(set, conferences));
+        let line = |name: &str, value: &dyn Fn(&([f64; 3], f64)) -> f64| {
+            let points = points
+                .iter()
+                .map(|(clients, baselines, oracle, _)| (*clients as f64, value(&(*baselines, *oracle))));
+            Line::whole(name, points.collect::<Vec<_>>())
+        };
+        let baselines =
+            BASELINES.into_iter().enumerate().map(|(place, name)| line(name, &|point| point.0[place]));
+        let lines = baselines.chain([line("oracle", &|point| point.1)]).collect();
+        charts.push(CLAIMS.lines("paper", &[("traces", set.name().to_owned())], lines));
+    }
+    Part { rows, chapter: CLAIMS.chapter("paper", vec![table], charts) }
+}
+
+/// With a slow server all are alike.
+fn slow_server(set: Set, conferences: &Conferences) -> ClaimRow {
+    let mean = |division, scheme| {
+        let links =
+            Links::Traces { set, clients: 16, sharing: 1, model: Model::paper(division), server: Some(100) };
+        conferences.mean(links, scheme, ConferenceOutcome::mean_down)
+    };
+    let baselines = BASELINES.map(|scheme| mean(Division::Even, scheme));
+    let all = baselines.into_iter().chain([mean(Division::Oracle, VANILLA)]);
+    let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(a, b), value| (a.min(value), b.max(value)));
+    CLAIMS.row("slow-server").with("traces", set.name()).measured(gain(most, least))
+}
+
+/// Figures of the loop for one set and number of clients.
 struct Point {
     clients: usize,
     /// By scheme.
     down: [f64; 5],
-    oracle: f64,
-    /// Omniscient gains over the fair share.
+    /// Omniscient gains over an even split.
     bound: Gains,
 }
 
 impl Point {
-    /// By how many per cent the mean of Plum, with rho 0.5 and 0, exceeds the best baseline.
-    fn over_best(&self) -> [f64; 2] {
-        [self.down[3], self.down[4]].map(|plum| gain(plum, best_baseline(&self.down)))
-    }
-
-    /// By how many per cent an omniscient allocation exceeds the best baseline: Vanilla's bitrate with the gain of the bound.
-    fn bound_over_best(&self) -> f64 {
-        gain(self.down[0] * (1.0 + self.bound.alone / 100.0), best_baseline(&self.down))
-    }
-
-    fn values(&self) -> impl Iterator<Item = f64> {
-        let Self { down, oracle, bound, .. } = self;
-        let bounds = [self.bound_over_best(), bound.alone, bound.weighed];
-        down.iter().copied().chain([*oracle]).chain(self.over_best()).chain(bounds)
+    /// By how many per cent Plum, with rho 0.5 and 0, exceeds Vanilla.
+    fn over_vanilla(&self) -> [f64; 2] {
+        [self.down[3], self.down[4]].map(|plum| gain(plum, self.down[0]))
     }
 }
 
-/// Returns the chapter on the gain that the traces allow an omniscient allocation, and that on the conferences.
-pub(super) fn parts(conferences: &Conferences, traces: &TraceSets, effort: Effort) -> [Part; 2] {
+/// Returns the chapter on what the traces hold, and that on the closed loop.
+pub(super) fn closed_loop(conferences: &Conferences, traces: &TraceSets, effort: Effort) -> [Part; 2] {
     let origin = ("origin", traces.origin().to_owned());
     let mut bounds = CLAIMS.table("bounds", std::slice::from_ref(&origin));
-    let mut table = CLAIMS.table("downlink", &[origin]);
+    let mut table = CLAIMS.table("loop", &[origin]);
     let (mut rows, mut charts) = (Vec::new(), Vec::new());
     for set in Set::ALL {
         let mut points = Vec::new();
-        for clients in PLAN.traces.figures["downlink"].clients.at(effort) {
+        for clients in PLAN.traces.figures["loop"].clients.at(effort) {
             let texts = [set.name(), &clients.to_string()];
             let length = &PLAN.traces.length;
             let runs =
@@ -62,75 +115,42 @@ pub(super) fn parts(conferences: &Conferences, traces: &TraceSets, effort: Effor
             let limits = PLAN.fluid.limits.at(effort);
             let found: Vec<Option<Gains>> = limits.iter().map(|limits| Gains::of(&looks, *limits)).collect();
             for (limits, found) in limits.iter().zip(&found) {
-                let gains = [found.map(|gains| gains.alone), found.map(|gains| gains.weighed)];
-                let limits = [limits.max, limits.encoder].map(Some);
-                bounds.rows.push(cells(&texts, limits.into_iter().chain(gains)));
+                let values = found.map_or([None; 4], |Gains { alone, weighed, utility: [even, best] }| {
+                    [alone, weighed, even, best].map(Some)
+                });
+                bounds
+                    .rows
+                    .push(cells(&texts, [limits.max, limits.encoder].map(Some).into_iter().chain(values)));
             }
-            let down =
-                |scheme| conferences.mean(Links::own(set, *clients), scheme, ConferenceOutcome::mean_down);
-            let oracle = runs.iter().map(|run| oracle(run, WARM_UP)).sum::<f64>() / runs.len() as f64;
+            let links = Links::own(set, *clients, Model::LOOP);
+            let down = SCHEMES.map(|scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down));
             // The first limits are those of the conferences.
-            let point = |bound| Point { clients: *clients, down: SCHEMES.map(down), oracle, bound };
-            points.extend(found[0].map(point));
+            points.extend(found[0].map(|bound| Point { clients: *clients, down, bound }));
         }
         for point in &points {
-            table.rows.push(cells(&[set.name(), &point.clients.to_string()], point.values()));
+            let texts = [set.name(), &point.clients.to_string()];
+            let gains = point.over_vanilla().into_iter().chain([point.bound.alone]);
+            table.rows.push(cells(&texts, point.down.into_iter().chain(gains)));
         }
-        rows.extend(judged(set, &points));
-        rows.push(slow_server(set, conferences));
+        for point in points.iter().filter(|point| JUDGED.contains(&point.clients)) {
+            let [weighed, alone] = point.over_vanilla();
+            let row = |key| CLAIMS.row(key).with("traces", set.name()).with("clients", point.clients);
+            rows.push(row("share-of-bound").trend(alone > 0.0).measured(100.0 * alone / point.bound.alone));
+            rows.push(row("loop-gain").with("scheme", "rho 0.5").measured(weighed));
+            rows.push(row("loop-gain").with("scheme", MEAN).measured(alone));
+        }
         charts.push(chart(set, &points));
     }
     [
         Part { rows: Vec::new(), chapter: CLAIMS.chapter("bounds", vec![bounds], Vec::new()) },
-        Part { rows, chapter: CLAIMS.chapter("downlink", vec![table], charts) },
+        Part { rows, chapter: CLAIMS.chapter("loop", vec![table], charts) },
     ]
 }
 
-fn judged(set: Set, points: &[Point]) -> Vec<ClaimRow> {
-    let row = |key, clients| CLAIMS.row(key).with("traces", set.name()).with("clients", clients);
-    let largest = points.iter().map(|point| point.over_best()[0]).fold(f64::NEG_INFINITY, f64::max);
-    let mut rows = vec![row("largest-gain", 0).trend(largest > 0.0).measured(largest)];
-    for point in points.iter().filter(|point| [8, 16].contains(&point.clients)) {
-        let [vanilla, .., plum, mean] = point.down;
-        for (rho, reached, bound) in
-            [("rho 0", mean, point.bound.alone), ("rho 0.5", plum, point.bound.weighed)]
-        {
-            // Weighed for fairness, some sets have no gain of bitrate to reach.
-            if bound >= LEAST_BOUND {
-                let share = 100.0 * gain(reached, vanilla) / bound;
-                let row = row("share-of-bound", point.clients).with("rho", rho);
-                rows.push(row.trend(share > 0.0).measured(share));
-            }
-        }
-    }
-    for point in points.iter().filter(|point| point.bound.alone > 55.0) {
-        let [_, found] = point.over_best();
-        let row = row("where-bound-is-high", point.clients).with("bound", shown(point.bound_over_best()));
-        rows.push(row.trend(found > 0.0).measured(found));
-    }
-    if let [first, .., last] = points {
-        let grown = last.over_best()[0] - first.over_best()[0];
-        rows.push(
-            row("gain-grows", 0).with("first", first.clients).with("last", last.clients).measured(grown),
-        );
-    }
-    rows
-}
-
-/// With a slow server all schemes are alike.
-fn slow_server(set: Set, conferences: &Conferences) -> ClaimRow {
-    let links = Links::Traces { set, clients: 16, sharing: 1, server: Some(100) };
-    let all = SCHEMES.iter().filter(|scheme| **scheme != MEAN);
-    let all = all.map(|scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down));
-    let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(a, b), value| (a.min(value), b.max(value)));
-    CLAIMS.row("slow-server").with("traces", set.name()).measured(gain(most, least))
-}
-
 fn chart(set: Set, points: &[Point]) -> Chart {
-    let line = |name: &str, value: &dyn Fn(&Point) -> f64| {
-        Line::whole(name, points.iter().map(|point| (point.clients as f64, value(point))))
+    let line = |place: usize, name: &str| {
+        Line::whole(name, points.iter().map(|point| (point.clients as f64, point.down[place])))
     };
-    let schemes = SCHEMES.iter().enumerate().map(|(place, name)| line(name, &|point| point.down[place]));
-    let lines = schemes.chain([line("oracle", &|point| point.oracle)]).collect();
-    CLAIMS.lines("downlink", &[("traces", set.name().to_owned())], lines)
+    let lines = SCHEMES.iter().enumerate().map(|(place, name)| line(place, name)).collect();
+    CLAIMS.lines("loop", &[("traces", set.name().to_owned())], lines)
 }

@@ -1,18 +1,19 @@
-//! Eight clients: the bitrate of each second (Fig. 12), two of them behind one access link (Fig. 13), and what the QoE function and rho
-//! change (Figs. 14c, 14d, 15a).
+//! Eight clients: the bitrate of each second (Fig. 12), two of them behind one trace (Fig. 13), and the weight of fairness (Fig. 15a).
 
 use airbound_report::Line;
 use airbound_senders::conference::{ConferenceConfig, Welfare};
 use airbound_sim::conference::{ClientOutcome, ConferenceOutcome};
 
-use super::conferences::{Conferences, Links, PLAN};
+use super::conferences::{Conferences, Links, Model, PLAN};
+use super::downlink::of_paper;
+use super::links::Division;
 use super::traces::Set;
-use super::{CLAIMS, MEAN, PLUM, QOES, SCHEMES, VANILLA, best_baseline, cells, gain, quantile};
+use super::{BASELINES, CLAIMS, MEAN, PLUM, SCHEMES, VANILLA, best_of, cells, gain, quantile};
 use crate::papers::Part;
 
 const CLIENTS: usize = 8;
 /// Linear QoE, rho rising from 0 to 1.
-const RHOS: [&str; 5] = [MEAN, "Plum, rho 0.25", PLUM, "Plum, rho 0.75", "Plum, rho 1"];
+const RHOS: [&str; 3] = [MEAN, PLUM, "Plum, rho 1"];
 /// M in Mb/s, with which the server optimises and all is scored.
 const MAX: f64 = 30.0;
 
@@ -22,66 +23,83 @@ fn above(sorted: &[f64], value: f64) -> f64 {
     (sorted.len() - below) as f64 / sorted.len().max(1) as f64
 }
 
-/// The real-time bitrate of each client and second.
+/// The highest bitrate among the sources of each client and second.
 pub(super) fn distribution(conferences: &Conferences) -> Part {
-    let links = Links::own(Set::Game, CLIENTS);
-    let samples =
-        |of: fn(&ClientOutcome) -> &[f64]| SCHEMES.map(|scheme| conferences.sorted(links, scheme, of));
-    let best_source = samples(|client| &client.best_source);
-    let all_sources = samples(|client| &client.seconds);
-    let mut rows = Vec::new();
-    for (name, samples) in [("best source", &best_source), ("all sources together", &all_sources)] {
-        let p90 = samples.each_ref().map(|all| quantile(all, 0.9));
-        let best = best_baseline(&p90);
-        for (scheme, value) in SCHEMES.into_iter().zip(p90).skip(3) {
-            let row = CLAIMS.row("p90").with("samples", name).with("scheme", scheme);
-            rows.push(row.trend(value > best).measured(gain(value, best)));
+    let best_source = |links, scheme| conferences.sorted(links, scheme, |client| &client.best_source);
+    let (baselines, oracle) = of_paper(Set::Game, CLIENTS, best_source);
+    let p90 = |samples: &Vec<f64>| quantile(samples, 0.9);
+    let share = |samples: &Vec<f64>| above(samples, 5.0);
+    let found = gain(p90(&oracle), best_of(&baselines.each_ref().map(p90)));
+    let factor = share(&oracle) / best_of(&baselines.each_ref().map(share)).max(1e-3);
+    let mut rows = vec![
+        CLAIMS.row("p90").trend(found > 0.0).measured(found),
+        CLAIMS.row("above-5").trend(factor > 1.0).measured(factor),
+    ];
+    let lines = BASELINES.iter().zip(&baselines).chain([(&"oracle", &oracle)]);
+    let lines = lines.map(|(name, samples)| super::cumulative(name, samples)).collect();
+    let mut charts = vec![CLAIMS.lines("best-source", &[], lines)];
+    // The loop, once with the public code's distribution.
+    let mut table = CLAIMS.table("best-source", &[]);
+    for (model, whole) in [("divided", false), ("whole", true)] {
+        let links = Links::own(Set::Game, CLIENTS, Model { whole, ..Model::LOOP });
+        for scheme in [VANILLA, PLUM, MEAN] {
+            let best = best_source(links, scheme);
+            let all = conferences.sorted(links, scheme, |client| &client.seconds);
+            let values = [p90(&best), 100.0 * share(&best), p90(&all)];
+            table.rows.push(cells(&[model, scheme], values));
         }
     }
-    let shares = best_source.each_ref().map(|all| above(all, 5.0));
-    let (best, ours) = (best_baseline(&shares), shares[3].max(shares[4]));
-    rows.push(CLAIMS.row("above-5").trend(ours > best).measured(ours / best.max(1e-3)));
-    let charts = [("best-source", &best_source), ("all-sources", &all_sources)].map(|(key, samples)| {
-        let lines = SCHEMES.iter().zip(samples).map(|(scheme, all)| super::cumulative(scheme, all));
-        CLAIMS.lines(key, &[], lines.collect())
-    });
-    Part { rows, chapter: CLAIMS.chapter("distribution", Vec::new(), charts.into()) }
+    let links = Links::own(Set::Game, CLIENTS, Model::LOOP);
+    let all: fn(&ClientOutcome) -> &[f64] = |client| &client.seconds;
+    let of_loop = SCHEMES.map(|scheme| conferences.sorted(links, scheme, all));
+    let lines = SCHEMES.iter().zip(&of_loop).map(|(scheme, all)| super::cumulative(scheme, all));
+    charts.push(CLAIMS.lines("all-sources", &[], lines.collect()));
+    let p90 = of_loop.each_ref().map(p90);
+    rows.push(CLAIMS.row("loop-p90").measured(gain(p90[3].max(p90[4]), best_of(&p90[..3]))));
+    Part { rows, chapter: CLAIMS.chapter("distribution", vec![table], charts) }
 }
 
-/// Two of the clients behind one access link.
+/// Mean downlink of the two that share a trace, and of the others.
+fn two_and_others(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 2] {
+    [0..2, 2..CLIENTS].map(|range: std::ops::Range<usize>| {
+        conferences.mean(links, scheme, |outcome: &ConferenceOutcome| {
+            let clients = &outcome.clients[range.clone()];
+            clients.iter().map(|client| client.down_mbps).sum::<f64>() / clients.len() as f64
+        })
+    })
+}
+
+/// Two of the clients behind one trace.
 pub(super) fn shared(conferences: &Conferences) -> Part {
     let mut table = CLAIMS.table("shared", &[]);
     let mut rows = Vec::new();
     for set in Set::ALL {
-        let links = Links::Traces { set, clients: CLIENTS, sharing: 2, server: None };
-        let down = |range: std::ops::Range<usize>| {
-            let mean = |outcome: &ConferenceOutcome| {
-                let clients = &outcome.clients[range.clone()];
-                clients.iter().map(|client| client.down_mbps).sum::<f64>() / clients.len() as f64
-            };
-            SCHEMES.map(|scheme| conferences.mean(links, scheme, mean))
+        let links = |model| Links::Traces { set, clients: CLIENTS, sharing: 2, server: None, model };
+        let even = BASELINES.map(|scheme| (scheme, Model::paper(Division::Even), scheme));
+        let oracle = [("oracle", Model::paper(Division::Oracle), VANILLA)];
+        let of_loop = SCHEMES.map(|scheme| (scheme, Model::LOOP, scheme));
+        let found = |(name, model, scheme): (&'static str, Model, &'static str)| {
+            (name, two_and_others(conferences, links(model), scheme))
         };
-        let [two, others] = [down(0..2), down(2..CLIENTS)];
-        for ((scheme, two), others) in SCHEMES.iter().zip(two).zip(others) {
-            table.rows.push(cells(&[set.name(), scheme], [two, others]));
-        }
-        for (clients, down) in [("sharing", two), ("others", others)] {
-            for (scheme, plum) in SCHEMES.into_iter().zip(down).skip(3) {
-                let row = CLAIMS.row("shared").with("clients", clients).with("traces", set.name());
-                let found = gain(plum, best_baseline(&down));
-                rows.push(row.with("scheme", scheme).trend(found > 0.0).measured(found));
+        let paper: Vec<_> = even.into_iter().chain(oracle).map(found).collect();
+        let of_loop: Vec<_> = of_loop.map(found).into();
+        for (kind, found) in [("two links each", &paper), ("half-duplex", &of_loop)] {
+            for (name, values) in found {
+                table.rows.push(cells(&[set.name(), kind, name], *values));
             }
+        }
+        for (place, clients) in ["sharing", "others"].into_iter().enumerate() {
+            let row = |key| CLAIMS.row(key).with("clients", clients).with("traces", set.name());
+            let of = |found: &[(&str, [f64; 2])]| -> Vec<f64> {
+                found.iter().map(|(_, values)| values[place]).collect()
+            };
+            let (paper, of_loop) = (of(&paper), of(&of_loop));
+            let oracle = gain(paper[3], best_of(&paper[..3]));
+            rows.push(row("shared").trend(oracle > 0.0).measured(oracle));
+            rows.push(row("shared-loop").measured(gain(of_loop[3], best_of(&of_loop[..3]))));
         }
     }
     Part { rows, chapter: CLAIMS.chapter("shared", vec![table], Vec::new()) }
-}
-
-/// Received bitrate of the worst-served user of each seed over that user's own under Vanilla.
-fn worst_ratio(conferences: &Conferences, links: Links, scheme: &'static str) -> f64 {
-    let pairs = conferences.of(links, scheme).iter().zip(conferences.of(links, VANILLA));
-    let ratios: Vec<f64> =
-        pairs.map(|(one, plain)| one.worst_down() / plain.worst_down().max(1e-3)).collect();
-    ratios.iter().sum::<f64>() / ratios.len() as f64
 }
 
 /// The terms of equation 1, performance and fairness, under a scheme.
@@ -95,41 +113,27 @@ fn terms(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64;
     [term(|welfare| welfare.mean), term(|welfare| welfare.fairness)]
 }
 
-/// The worst user, fairness, and the two terms of equation 1 over rho.
-pub(super) fn fairness(conferences: &Conferences) -> Part {
-    let mut table = CLAIMS.table("fairness", &[]);
-    let (mut rows, mut of_rho, mut charts) = (Vec::new(), Vec::new(), Vec::new());
+/// The two terms of equation 1 over rho.
+pub(super) fn rho(conferences: &Conferences) -> Part {
+    let mut table = CLAIMS.table("rho", &[]);
+    let (mut rows, mut charts) = (Vec::new(), Vec::new());
     for set in Set::ALL {
-        let links = Links::own(set, CLIENTS);
-        let jain = |scheme| conferences.mean(links, scheme, ConferenceOutcome::jain);
-        for scheme in [VANILLA].into_iter().chain(QOES) {
-            let ratio = worst_ratio(conferences, links, scheme);
-            let means = [ConferenceOutcome::mean_down, ConferenceOutcome::worst_down];
-            let means = means.map(|figure| conferences.mean(links, scheme, figure));
-            table.rows.push(cells(&[set.name(), scheme], means.into_iter().chain([ratio, jain(scheme)])));
-            if scheme != VANILLA {
-                let row = |key| CLAIMS.row(key).with("scheme", scheme).with("links", set.name());
-                rows.push(row("worst").measured(ratio));
-                rows.push(row("jain").trend(jain(scheme) > jain(VANILLA)).measured(jain(scheme)));
-            }
-        }
-        let [.., convex] = QOES.map(jain);
-        let is_highest = QOES.into_iter().all(|scheme| jain(scheme) <= convex);
-        rows.push(CLAIMS.row("jain-of-convex").with("traces", set.name()).trend(is_highest).measured(convex));
-
+        let links = Links::own(set, CLIENTS, Model::LOOP);
         let points = RHOS.map(|scheme| (rho_of(scheme), terms(conferences, links, scheme)));
+        for (rho, terms) in points {
+            table.rows.push(cells(&[set.name()], [rho].into_iter().chain(terms)));
+        }
         let names = ["performance", "fairness"].into_iter().enumerate();
         let lines = names.map(|(place, name)| {
             let change = points[RHOS.len() - 1].1[place] - points[0].1[place];
             let row = CLAIMS.row("rho").with("term", name).with("traces", set.name());
             let falls = name == "performance";
-            of_rho.push(row.trend(if falls { change < 0.0 } else { change > 0.0 }).measured(change));
+            rows.push(row.trend(if falls { change < 0.0 } else { change > 0.0 }).measured(change));
             Line::whole(name, points.iter().map(|(rho, terms)| (*rho, terms[place])))
         });
         charts.push(CLAIMS.lines("rho", &[("traces", set.name().to_owned())], lines.collect()));
     }
-    rows.extend(of_rho);
-    Part { rows, chapter: CLAIMS.chapter("fairness", vec![table], charts) }
+    Part { rows, chapter: CLAIMS.chapter("rho", vec![table], charts) }
 }
 
 fn rho_of(scheme: &str) -> f64 {

@@ -1,4 +1,5 @@
-//! Plum (Chen et al.): every claim of Sec. II and IV, with the loop closed over half-duplex links.
+//! Plum (Chen et al.): every claim of Sec. II and IV. The trace-driven figures over the paper's links, and beside them with the loop closed over
+//! half-duplex ones; what no scheme of the paper's does is a row of ours.
 //!
 //! `conferences.toml` holds the conferences, `channel.toml` and `beyond.toml` runs of scenarios, `claims.toml` what the paper states.
 
@@ -8,11 +9,13 @@ mod conferences;
 mod downlink;
 mod eight;
 mod fluid;
+mod links;
 mod mobility;
 mod saturated;
 mod scene;
 mod solver;
 mod traces;
+mod variants;
 
 use std::sync::LazyLock;
 
@@ -30,12 +33,14 @@ pub(super) static CLAIMS: LazyLock<Claims> =
     LazyLock::new(|| Claims::read("plum", include_str!("claims.toml")));
 
 const VANILLA: &str = "Vanilla";
+const LAST_N: &str = "LastN";
+const BASELINES: [&str; 3] = [VANILLA, LAST_N, "TACK"];
 /// As the paper sets it: linear, rho 0.5.
 const PLUM: &str = "Plum";
 /// The mean alone counts.
 const MEAN: &str = "Plum, rho 0";
 /// The baselines, then Plum.
-const SCHEMES: [&str; 5] = [VANILLA, "LastN", "TACK", PLUM, MEAN];
+const SCHEMES: [&str; 5] = [VANILLA, LAST_N, "TACK", PLUM, MEAN];
 /// Plum with each QoE function.
 const QOES: [&str; 4] = [PLUM, "Plum, logarithmic", "Plum, concave-square", "Plum, convex-square"];
 
@@ -49,16 +54,18 @@ pub(super) fn reproduce(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Reproduction, TrialError> {
     let conferences = Conferences::run(traces, effort, progress)?;
-    let [bounds, downlink] = downlink::parts(&conferences, traces, effort);
+    let [bounds, closed_loop] = downlink::closed_loop(&conferences, traces, effort);
     let parts = [
-        bounds,
-        downlink,
+        downlink::paper(&conferences, traces, effort),
         eight::distribution(&conferences),
         eight::shared(&conferences),
-        eight::fairness(&conferences),
         mobility::part(&conferences, effort)?,
+        channel::part(effort)?,
+        bounds,
+        closed_loop,
+        variants::part(&conferences),
+        eight::rho(&conferences),
         solver::part(effort),
-        channel::part(traces, effort)?,
         beyond::part(effort)?,
     ];
     let (mut rows, mut chapters) = (Vec::new(), Vec::new());
@@ -74,9 +81,9 @@ fn gain(value: f64, over: f64) -> f64 {
     100.0 * (value / over.max(1e-9) - 1.0)
 }
 
-/// The best of the baselines among values by [`SCHEMES`].
-fn best_baseline(values: &[f64; 5]) -> f64 {
-    values[..3].iter().copied().fold(0.0, f64::max)
+/// The largest of the values.
+fn best_of(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
 }
 
 /// The value below which the share `part` of ordered samples lies.
@@ -103,8 +110,7 @@ mod tests {
     #[test]
     fn all_conferences_and_runs_can_be_read() {
         assert!(!CLAIMS.title.is_empty());
-        let standard = Effort { standard: true, ..Effort::default() };
-        for effort in [Effort::default(), standard, Effort { quick: true, ..standard }] {
+        for effort in [Effort::default(), Effort { quick: true, ..Effort::default() }] {
             let cells = conferences::PLAN.cells(effort);
             assert!(cells.iter().all(|(_, scheme)| conferences::PLAN.schemes.contains_key(*scheme)));
             let trials = beyond::trials(effort).map(|(_, trial)| trial).chain(channel::trials(effort));

@@ -107,7 +107,7 @@ impl TraceSets {
                 })
                 .collect::<Result<Vec<_>, _>>()
         };
-        let origin = format!("the traces of {}", folder.display());
+        let origin = "measured traces (hairpin-wifi, restaurant-wifi)".to_owned();
         Ok(Self { game: set(Set::Game)?, restaurant: set(Set::Restaurant)?, origin })
     }
 
