@@ -3,7 +3,7 @@
 use airbound_report::{Grid, Verdict, number};
 use serde::Deserialize;
 
-use super::claims::ClaimRow;
+use super::row::ClaimRow;
 
 /// A statement by which readers know a paper.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -78,7 +78,7 @@ pub fn grid(judged: &[Judged<'_>]) -> Grid {
 mod tests {
     use airbound_report::{Tolerance, ValidationRow};
 
-    use super::super::claims::Origin;
+    use super::super::row::Origin;
     use super::*;
 
     fn headline() -> Headline {

@@ -6,7 +6,7 @@
 
 mod aggregates;
 mod allocation;
-pub mod claims;
+mod claims;
 mod digest;
 mod distribution;
 mod experiment;
@@ -15,6 +15,7 @@ pub mod headlines;
 mod last_pq;
 mod law;
 mod plum;
+pub mod row;
 mod trace;
 mod wqm;
 
@@ -25,9 +26,10 @@ use std::collections::BTreeSet;
 pub(crate) use last_pq::case_study_rows;
 pub use plum::{TraceSetError, TraceSets};
 
-use claims::{ClaimRow, Claims, Origin};
+use claims::Claims;
 use experiment::{Experiment, Results};
 use headlines::Judged;
+use row::{ClaimRow, Origin};
 
 use crate::{Effort, TrialError};
 

@@ -7,8 +7,8 @@ use airbound_report::Grid;
 use super::measure::{flows, longest_p95, mean, p95, runs, text};
 use super::{CASE_STUDY, CLAIMS};
 use crate::Effort;
-use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::row::ClaimRow;
 use crate::papers::{Part, Study};
 
 pub(super) struct CaseStudy;

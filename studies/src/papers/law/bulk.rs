@@ -5,8 +5,8 @@ use airbound_report::{Bar, Chart, Grid};
 use super::measure::{Runs, change, text};
 use super::{CLAIMS, JUDGED, LAW, MINSTREL, RIVALS, SCHEMES};
 use crate::papers::Part;
-use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::Measured;
+use crate::papers::row::ClaimRow;
 
 /// Goodput of one download, and fairness among several.
 pub(super) fn part(runs: Runs<'_>) -> Part {

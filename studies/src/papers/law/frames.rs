@@ -6,7 +6,7 @@ use airbound_report::Bar;
 use super::measure::{Runs, Video, add, change, percent};
 use super::{CLAIMS, JUDGED, MINSTREL, PLACES, RIVALS, SCHEMES, length};
 use crate::papers::Part;
-use crate::papers::claims::ClaimRow;
+use crate::papers::row::ClaimRow;
 
 /// Video with and without one percent of additional loss, over an air that loses nothing, so that it is all there is.
 pub(super) fn correction(runs: Runs<'_>) -> Part {

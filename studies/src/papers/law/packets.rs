@@ -6,8 +6,8 @@ use airbound_report::Line;
 use super::breakdown::again_share;
 use super::measure::{Runs, add, change, packet_line, percent, text};
 use super::{CLAIMS, JUDGED, LAW, PLACES, RIVALS, SCHEMES, length};
-use crate::papers::claims::ClaimRow;
 use crate::papers::digest::Digest;
+use crate::papers::row::ClaimRow;
 use crate::papers::{Part, shown};
 
 /// The packets of all schemes in all surroundings.

@@ -11,7 +11,7 @@ use super::traces::{Set, TraceSets};
 use super::{BASELINES, CLAIMS, MEAN, SCHEMES, VANILLA, WARM_UP, best_of, cells, gain};
 use crate::Effort;
 use crate::papers::Part;
-use crate::papers::claims::ClaimRow;
+use crate::papers::row::ClaimRow;
 
 /// Numbers of clients at which the loop is judged.
 const JUDGED: [usize; 2] = [8, 16];

@@ -184,9 +184,9 @@ mod tests {
             (gain - 100.0 * (40.0 / 35.0 - 1.0)).abs() < 0.5 && (capacity - 10.0).abs() < 0.6,
             "{gain} {capacity}"
         );
-        // 1 up, 9 down, the others 11, against 10 up, nothing down, the others 20: 40 / 31.
+        // From 30 Mb/s on: 1 up, 20 down, the others 11, against 10 up, 20 down, the others 20: 60 / 42.
         let [mean, others] = ceiling_when_starved();
-        assert!((mean - 100.0 * (40.0 / 31.0 - 1.0)).abs() < 0.5, "{mean}");
+        assert!((mean - 100.0 * (60.0 / 42.0 - 1.0)).abs() < 0.5, "{mean}");
         assert!((others - 20.0 / 11.0).abs() < 1e-9, "{others}");
     }
 }

@@ -8,7 +8,7 @@ use super::saturated::saturated;
 use super::scene::{self, Place, STILL, WIRE};
 use super::{CLAIMS, MEAN, PLUM, QOES, VANILLA, WARM_UP, cells, cumulative, gain, quantile};
 use crate::papers::Part;
-use crate::papers::claims::ClaimRow;
+use crate::papers::row::ClaimRow;
 use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 

@@ -5,8 +5,8 @@ use airbound_report::{Chart, Grid, Lines};
 use super::measure::{Figures, figures};
 use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, SCHEMES, WQM};
 use crate::Effort;
-use crate::papers::claims::ClaimRow;
 use crate::papers::experiment::{Experiment, Results};
+use crate::papers::row::ClaimRow;
 use crate::papers::{Part, Study, shown};
 
 /// Settings under all schemes.

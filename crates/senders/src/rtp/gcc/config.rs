@@ -19,7 +19,7 @@ pub struct GccConfig {
     pub probing: bool,
     /// The interval of probes while the source sends less than the target: 5 s (libwebrtc). 1 s to 1 min.
     pub alr_probe_interval: Span,
-    /// How loss lowers the rate: `model`.
+    /// The answer to loss: `model`.
     pub loss_based: LossResponse,
 }
 
