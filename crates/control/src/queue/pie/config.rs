@@ -115,7 +115,7 @@ impl Default for PieConfig {
 impl PieConfig {
     /// The defaults of a revision; for Linux 3.17 those of `pie_params_init` and `pie_vars_init`.
     #[must_use]
-    pub fn of(revision: PieRevision) -> Self {
+    pub(crate) fn of(revision: PieRevision) -> Self {
         let (target, update, max_burst, delay) = match revision {
             PieRevision::Rfc8033 => (15, 15, 150, DelayEstimate::Timestamps),
             PieRevision::Linux3_17 => (20, 30, 100, DelayEstimate::DepartureRate),
