@@ -52,15 +52,15 @@ pub(super) fn paper(conferences: &Conferences, traces: &TraceSets, effort: Effor
             }
         }
         rows.push(slow_server(set, conferences));
-        let line = |name: &str, value: &dyn Fn(&([f64; 3], f64)) -> f64| {
-            let points = points
-                .iter()
-                .map(|(clients, baselines, oracle, _)| (*clients as f64, value(&(*baselines, *oracle))));
-            Line::whole(name, points.collect::<Vec<_>>())
+        let line = |name: &str, value: &dyn Fn([f64; 3], f64) -> f64| {
+            let value = |(clients, baselines, oracle, _): &(usize, [f64; 3], f64, f64)| {
+                (*clients as f64, value(*baselines, *oracle))
+            };
+            Line::whole(name, points.iter().map(value))
         };
-        let baselines =
-            BASELINES.into_iter().enumerate().map(|(place, name)| line(name, &|point| point.0[place]));
-        let lines = baselines.chain([line("oracle", &|point| point.1)]).collect();
+        let baselines = BASELINES.into_iter().enumerate();
+        let baselines = baselines.map(|(place, name)| line(name, &|baselines, _| baselines[place]));
+        let lines = baselines.chain([line("oracle", &|_, oracle| oracle)]).collect();
         charts.push(CLAIMS.lines("paper", &[("traces", set.name().to_owned())], lines));
     }
     Part { rows, chapter: CLAIMS.chapter("paper", vec![table], charts) }
