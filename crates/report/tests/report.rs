@@ -253,7 +253,7 @@ fn validation_rows_have_the_agreed_keys() {
     assert_eq!((read.len(), read[0].verdict, read[1].measured), (2, Verdict::Held, None));
     let text = validation_grid("papers", &rows).to_text(100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.contains("-10.7 %") && text.contains("1 inform"), "{text}");
+    assert!(text.contains("-10.7 %") && text.contains("1 held, 1 not run"), "{text}");
     assert_stands_alone(&validation_html("papers", &rows).unwrap());
 }
 

@@ -173,9 +173,13 @@ fn feedback_crosses_the_air_and_matters() {
 
 #[test]
 fn video_goes_up_too() {
-    let outcome = run(&game(10, GOOD, "direction = \"up\"\nrate = \"4 Mbit/s\"\n", LOSSY));
+    let up = "direction = \"up\"\nrate = \"4 Mbit/s\"\n";
+    let outcome = run(&game(10, GOOD, up, EDGE));
+    assert_within(video(flow(&outcome, "game")).bitrate_mbps, 4.0, 0.05, "bitrate");
+    // Loss in the first seconds makes the congestion control slow, not the repair of frames.
+    let outcome = run(&game(10, GOOD, up, LOSSY));
     let game = flow(&outcome, "game");
-    assert_within(video(game).bitrate_mbps, 4.0, 0.05, "bitrate");
+    assert!(video(game).bitrate_mbps > 1.0, "{game:?}");
     assert!(video(game).frames.lost == 0 && p999(game) < 100.0, "{game:?}");
 }
 
