@@ -81,8 +81,8 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
 }
 
 /// Words below the tables of a quick reproduction.
-const QUICK: &str = "\nThis was --quick: shorter runs, fewer seeds and settings. Its verdicts are a first look; it fails only on rows \
-whose verdict was the same with ten seeds.\n";
+const QUICK: &str = "\nThis was --quick: shorter runs, fewer seeds and settings. Its verdicts are a first look;\nit \
+fails only on rows whose verdict was the same with ten seeds.\n";
 
 fn default_page(paper: Paper) -> PathBuf {
     PathBuf::from("runs").join(format!("reproduce-{}.html", paper.name()))
