@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The window holds two aggregates: the radio sends one while the next is queued behind it, so that the radio is never idle for want
 /// of packets, and an urgent packet waits for little more than one aggregate. The airtime of an aggregate is bounded by `aggregate`,
-/// by `packets` at the station's rate, and by the queue ([`airbound_control::queue::Queue::aggregate_bound`]: LAST-PQ shortens other
+/// by `packets` at the station's rate, and by the queue (LAST-PQ shortens other
 /// aggregates while a protected flow is active).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]

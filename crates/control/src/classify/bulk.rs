@@ -216,7 +216,7 @@ impl Flow {
     }
 }
 
-/// Distinguishes bulk transfers from other flows by their effect on the queue. See [the module](self).
+/// Distinguishes bulk transfers from other flows by their effect on the queue.
 ///
 /// Feed it every packet that enters the queue, and every packet that leaves the queue or the hardware for good.
 #[derive(Debug, Clone)]

@@ -116,7 +116,7 @@ pub struct FlowResult {
     pub station: String,
     /// `downlink` or `uplink`.
     pub direction: String,
-    /// Values in the order of [`METRICS`]; `None` where there is no such figure.
+    /// Values in the order of `METRICS`; `None` where there is no such figure.
     pub values: Vec<Option<f64>>,
 }
 

@@ -7,7 +7,7 @@
 use airbound_units::{BitRate, ByteCount, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
-/// Configuration of [`Tack`].
+/// Configuration of `tack`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TackConfig {

@@ -149,7 +149,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Both ends of one transport. See [the contract](self).
+/// Both ends of one transport.
 pub trait Endpoint {
     /// Begins the run.
     fn begin(&mut self, out: &mut Outbox<'_>);

@@ -1,8 +1,8 @@
 //! The bitrates that maximise the utility (Plum, Sec. III-C), with a certificate of their quality.
 //!
 //! With the QoE q_i as the variable, the mean is linear and the standard deviation convex, and the bitrate d_i for q_i is convex for
-//! the linear, the logarithmic and the concave-square QoE: those have one global optimum ([`barrier`]). The convex square has local
-//! optima; a local method starts from several points ([`local`]), and if that would take too long each start climbs under tangents
+//! the linear, the logarithmic and the concave-square QoE: those have one global optimum (`barrier`). The convex square has local
+//! optima; a local method starts from several points (`local`), and if that would take too long each start climbs under tangents
 //! alone.
 
 mod barrier;
