@@ -42,6 +42,7 @@ pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
     Position, Shape, TraceLink, TraceUse, Walk,
 };
+pub use airbound_control::link::DriverOrder;
 pub use conference::{Access, Client, Conference, Encoder};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
@@ -49,7 +50,7 @@ pub use error::{Place, ScenarioError};
 pub use flow::{Bulk, Datagrams, Direction, Flow, ShortTransfers, TcpOptions, Traffic, Transport, VrStream};
 pub use network::Network;
 pub use overrides::Overrides;
-pub use path::{DriverOrder, Form, Path, Preset};
+pub use path::{Form, Path, Preset};
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
 pub use shipped::{Shipped, find as find_shipped, shipped};

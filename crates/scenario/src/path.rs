@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use airbound_control::link::TimeLimits;
+use airbound_control::link::{DriverOrder, TimeLimits};
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::Format;
 use airbound_wifi::ampdu::AmpduLimits;
@@ -51,16 +51,6 @@ pub enum Form {
     AtAccess,
     /// In advance, when the hardware queue has room: the aggregate waits there unchanged.
     Ahead,
-}
-
-/// The order in which a driver's queue serves stations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DriverOrder {
-    /// First come, first served.
-    OldestFirst,
-    /// One aggregate for each station in turn.
-    RoundRobin,
 }
 
 /// The depths of a transmit path.
@@ -346,6 +336,17 @@ fn read_limit_time(
 }
 
 impl Path {
+    /// The depth of the driver's queue in packets; 0 without one. A queue without a depth of its own is useful only below a scheme
+    /// that limits the airtime below it (`counts_airtime`).
+    #[must_use]
+    pub const fn lower_depth(&self, counts_airtime: bool) -> usize {
+        match self.driver_queue {
+            None if counts_airtime => usize::MAX,
+            None => 0,
+            Some(packets) => packets as usize,
+        }
+    }
+
     /// Returns the time limits of a packet in each layer, and in all together.
     #[must_use]
     pub const fn time_limits(&self) -> TimeLimits {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, LinkConfig, LowerQueue};
 use airbound_control::queue::{
-    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, RoundRobin,
-    RoundRobinConfig, WqmConfig,
+    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
@@ -31,7 +30,7 @@ use airbound_air::edca::Edcaf;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
-use airbound_scenario::{self as scenario, DriverOrder, Edca, Form, Path, Scheme};
+use airbound_scenario::{self as scenario, Edca, Form, Path, Scheme};
 
 impl Blueprint<'_> {
     /// Builds all parts of the simulation.
@@ -438,23 +437,7 @@ fn over_path(
     path: &Path,
     config: LinkConfig,
 ) -> Result<ComposedLink, BuildError> {
-    // A lower queue without a limit of its own is useful only below a scheme that limits its airtime.
-    let depth = match path.driver_queue {
-        None if queue.counts_airtime() => usize::MAX,
-        None => 0,
-        Some(packets) => packets as usize,
-    };
-    // The depth limits it.
-    let limit = Limits { packets: 1_000_000, bytes: None };
-    let lower = match path.driver_order {
-        _ if depth == 0 => None,
-        DriverOrder::OldestFirst => {
-            Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
-        }
-        DriverOrder::RoundRobin => {
-            Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
-        }
-    };
-    let lower = lower.map(|queue| LowerQueue { queue, depth });
+    let depth = path.lower_depth(queue.counts_airtime());
+    let lower = LowerQueue::in_order(path.driver_order, depth)?;
     Ok(Composed::new(queue, lower, rate, config))
 }

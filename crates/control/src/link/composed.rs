@@ -2,9 +2,10 @@
 
 mod forming;
 
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{ByteCount, ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Format;
+use serde::Serialize;
 
 use super::airtime::AirtimeEstimate;
 use super::config::{LinkConfig, TimeLimits};
@@ -13,7 +14,10 @@ use super::{Link, Returned, Room};
 use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::queue::{Backlog, Deadline, Direction, Eligibility, Fact, Queue, Sink, Turns};
+use crate::queue::{
+    AnyQueue, Backlog, Deadline, Direction, Eligibility, Fact, Fifo, FifoConfig, Limits, Queue, RoundRobin,
+    RoundRobinConfig, Sink, Turns,
+};
 use crate::rate::{LinkStats, RateControl, RateReport};
 
 /// A queue below the scheme's own, in a driver or firmware, whose order the scheme cannot change.
@@ -24,6 +28,37 @@ pub struct LowerQueue<L> {
     pub queue: L,
     /// Upper limit on packets in each category, including those in the hardware and those to be retransmitted.
     pub depth: usize,
+}
+
+/// The order in which a driver's queue serves stations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverOrder {
+    /// First come, first served.
+    OldestFirst,
+    /// One aggregate for each station in turn.
+    RoundRobin,
+}
+
+impl<P: Payload> LowerQueue<AnyQueue<P>> {
+    /// A driver's queue; `None` for a depth of 0.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if a queue refuses the limit, which none does.
+    pub fn in_order(order: DriverOrder, depth: usize) -> Result<Option<Self>, ConfigError> {
+        // The depth limits it.
+        let limit = Limits { packets: 1_000_000, bytes: None };
+        let queue = match order {
+            _ if depth == 0 => return Ok(None),
+            DriverOrder::OldestFirst => {
+                AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below())
+            }
+            DriverOrder::RoundRobin => {
+                AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below())
+            }
+        };
+        Ok(Some(Self { queue, depth }))
+    }
 }
 
 /// A queue, optionally with a driver's queue below it, and a rate control.

@@ -10,7 +10,7 @@ mod rate_facts;
 mod transmit_state;
 
 pub use airtime::AirtimeEstimate;
-pub use composed::{Composed, LowerQueue};
+pub use composed::{Composed, DriverOrder, LowerQueue};
 pub use config::{LinkConfig, TimeLimits};
 pub use law::{BesideClassic, Law, LawConfig, LawCounts, LawState, LawView};
 pub(crate) use outstanding::Outstanding;

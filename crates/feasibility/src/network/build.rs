@@ -7,14 +7,12 @@ use airbound_air::reorder::Reorder;
 use airbound_control::ConfigError;
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{Composed, LinkConfig, LowerQueue};
-use airbound_control::queue::{
-    AnyQueue, Demand, Fifo, FifoConfig, LastPqConfig, Limits, QueueConfig, RoundRobin, RoundRobinConfig,
-};
+use airbound_control::queue::{AnyQueue, Demand, Fifo, FifoConfig, LastPqConfig, Limits, QueueConfig};
 use airbound_control::rate::{AnyRate, Capabilities, RateConfig};
 use airbound_random::{Purpose, Stream, seed_for};
 use airbound_scenario::{
-    Direction, DriverOrder, Edca, ErrorCorrection, Flow, Form, Load, Neighbour, Path, Preset, RtcStream,
-    Scenario, SizeLaw, Slot, TcpOptions, Traffic, Transport,
+    Direction, Edca, ErrorCorrection, Flow, Form, Load, Neighbour, Path, Preset, RtcStream, Scenario,
+    SizeLaw, Slot, TcpOptions, Traffic, Transport,
 };
 use airbound_senders::tcp::TcpConfig;
 use airbound_traffic::{Application, FrameLaw, Rhythm, Schedule, Source, UDP_HEADERS};
@@ -360,22 +358,8 @@ fn over_driver(
     path: &Path,
     config: LinkConfig,
 ) -> Result<NodeLink, ConfigError> {
-    let depth = match path.driver_queue {
-        None if queue.counts_airtime() => usize::MAX,
-        None => 0,
-        Some(packets) => packets as usize,
-    };
-    let limit = Limits { packets: 1_000_000, bytes: None };
-    let lower = match path.driver_order {
-        _ if depth == 0 => None,
-        DriverOrder::OldestFirst => {
-            Some(AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?.below()))
-        }
-        DriverOrder::RoundRobin => {
-            Some(AnyQueue::RoundRobin(RoundRobin::new(RoundRobinConfig { limit })?.below()))
-        }
-    };
-    let lower = lower.map(|queue| LowerQueue { queue, depth });
+    let depth = path.lower_depth(queue.counts_airtime());
+    let lower = LowerQueue::in_order(path.driver_order, depth)?;
     Ok(Composed::new(queue, lower, rate, config))
 }
 
