@@ -65,6 +65,12 @@ pub(super) struct Figure {
     servers: Vec<u32>,
     #[serde(default = "one")]
     sharing: usize,
+    /// Capacity of the traces in per cent of what they are.
+    #[serde(default = "whole_capacity")]
+    capacity: Vec<u32>,
+    /// What each of those that share a trace has of it, in per cent.
+    #[serde(default = "halves")]
+    parts: Vec<u32>,
     pub(super) clients: By<Vec<usize>>,
     schemes: Vec<String>,
 }
@@ -114,6 +120,14 @@ pub(super) enum By<T> {
 
 const fn one() -> usize {
     1
+}
+
+fn whole_capacity() -> Vec<u32> {
+    vec![100]
+}
+
+fn halves() -> Vec<u32> {
+    vec![50]
 }
 
 /// The public code's.
@@ -174,16 +188,20 @@ pub(super) struct Model {
     pub(super) whole: bool,
     /// Highest bitrate of the encoders in Mb/s.
     pub(super) encoder: u32,
+    /// Capacity of divided links in per cent of their traces.
+    pub(super) capacity: u32,
+    /// What each of those that share a divided trace has of it, in per cent.
+    pub(super) part: u32,
 }
 
 impl Model {
     /// Half-duplex links, a viewer's rate divided among the sources.
     pub(super) const LOOP: Self =
-        Self { division: None, fifo: false, whole: false, encoder: usual_encoder() };
+        Self { division: None, fifo: false, whole: false, encoder: usual_encoder(), capacity: 100, part: 50 };
 
     /// That of the paper's figures.
     pub(super) const fn paper(division: Division) -> Self {
-        Self { division: Some(division), fifo: false, whole: true, encoder: usual_encoder() }
+        Self { division: Some(division), whole: true, ..Self::LOOP }
     }
 }
 
@@ -212,9 +230,10 @@ impl Links {
                 }
                 Some(division) => {
                     // Each of those that share a trace has links with its part of it.
-                    let source = |client| match client < sharing {
-                        true => (traces.pick(set, seed, 0), 1.0 / sharing as f64),
-                        false => (traces.pick(set, seed, client), 1.0),
+                    let capacity = f64::from(model.capacity) / 100.0;
+                    let source = |client| match client < sharing && sharing > 1 {
+                        true => (traces.pick(set, seed, 0), capacity * f64::from(model.part) / 100.0),
+                        false => (traces.pick(set, seed, client), capacity),
                     };
                     let sources: Vec<Source> = (0..clients).map(source).collect();
                     Ok(links(&sources, division, !model.fifo, seconds)?
@@ -252,21 +271,23 @@ impl Plan {
     pub(super) fn cells(&'static self, effort: Effort) -> BTreeSet<Cell> {
         let mut cells = BTreeSet::new();
         for figure in self.traces.figures.values() {
-            let Figure { links: division, whole, fifo, encoder, servers, sharing, clients, schemes } = figure;
-            let model = Model { division: *division, fifo: *fifo, whole: *whole, encoder: *encoder };
+            let Figure { links: division, whole, fifo, encoder, servers, sharing, .. } = figure;
+            let usual =
+                Model { division: *division, fifo: *fifo, whole: *whole, encoder: *encoder, ..Model::LOOP };
+            let capacities = figure.capacity.iter().map(|capacity| Model { capacity: *capacity, ..usual });
+            let models: Vec<Model> = capacities
+                .flat_map(|model| figure.parts.iter().map(move |part| Model { part: *part, ..model }))
+                .collect();
             let ample = servers.is_empty().then_some(None);
             let servers: Vec<Option<u32>> = servers.iter().copied().map(Some).chain(ample).collect();
             for set in Set::ALL {
-                for clients in clients.at(effort) {
-                    for server in &servers {
-                        let links = Links::Traces {
-                            set,
-                            clients: *clients,
-                            sharing: *sharing,
-                            model,
-                            server: *server,
-                        };
-                        cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
+                let models =
+                    models.iter().flat_map(|model| servers.iter().map(move |server| (*model, *server)));
+                for (model, server) in models {
+                    for clients in figure.clients.at(effort) {
+                        let links =
+                            Links::Traces { set, clients: *clients, sharing: *sharing, model, server };
+                        cells.extend(figure.schemes.iter().map(|scheme| (links, scheme.as_str())));
                     }
                 }
             }

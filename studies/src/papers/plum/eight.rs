@@ -1,6 +1,6 @@
 //! Eight clients: the bitrate of each second (Fig. 12), two of them behind one trace (Fig. 13), and the weight of fairness (Fig. 15a).
 
-use airbound_report::Line;
+use airbound_report::{Grid, Line};
 use airbound_senders::conference::{ConferenceConfig, Welfare};
 use airbound_sim::conference::{ClientOutcome, ConferenceOutcome};
 
@@ -21,6 +21,32 @@ const MAX: f64 = 30.0;
 fn above(sorted: &[f64], value: f64) -> f64 {
     let below = sorted.partition_point(|sample| *sample <= value);
     (sorted.len() - below) as f64 / sorted.len().max(1) as f64
+}
+
+/// Thresholds in Mb/s beside the paper's 5, and capacities in per cent of the traces.
+const THRESHOLDS: [f64; 7] = [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0];
+const CAPACITIES: [u32; 6] = [80, 90, 100, 110, 120, 140];
+/// What each of the two has of the trace that they share, in per cent.
+const PARTS: [u32; 5] = [30, 40, 50, 70, 100];
+
+/// The share of seconds above a threshold, of an even split and of the oracle, by threshold and by capacity.
+fn thresholds(conferences: &Conferences) -> Grid {
+    let samples = |division, capacity| {
+        let model = Model { capacity, ..Model::paper(division) };
+        let links = Links::own(Set::Game, CLIENTS, model);
+        conferences.sorted(links, VANILLA, |client: &ClientOutcome| &client.best_source)
+    };
+    let mut table = CLAIMS.table("thresholds", &[]);
+    let by_threshold = THRESHOLDS.map(|threshold| (100, threshold));
+    let by_capacity = CAPACITIES.map(|capacity| (capacity, 5.0));
+    for (capacity, threshold) in by_threshold.into_iter().chain(by_capacity) {
+        let [even, oracle] = [Division::Even, Division::Oracle].map(|division| samples(division, capacity));
+        let shares = [&even, &oracle].map(|samples| 100.0 * above(samples, threshold));
+        let gained = gain(quantile(&oracle, 0.9), quantile(&even, 0.9));
+        let values = [threshold, shares[0], shares[1], shares[1] / shares[0], gained];
+        table.rows.push(cells(&[&format!("{capacity} %")], values));
+    }
+    table
 }
 
 /// The highest bitrate among the sources of each client and second.
@@ -56,7 +82,8 @@ pub(super) fn distribution(conferences: &Conferences) -> Part {
     charts.push(CLAIMS.lines("all-sources", &[], lines.collect()));
     let p90 = of_loop.each_ref().map(p90);
     rows.push(CLAIMS.row("loop-p90").measured(gain(p90[3].max(p90[4]), best_of(&p90[..3]))));
-    Part { rows, chapter: CLAIMS.chapter("distribution", vec![table], charts) }
+    let tables = vec![table, thresholds(conferences)];
+    Part { rows, chapter: CLAIMS.chapter("distribution", tables, charts) }
 }
 
 /// Mean downlink of the two that share a trace, and of the others.
@@ -99,7 +126,19 @@ pub(super) fn shared(conferences: &Conferences) -> Part {
             rows.push(row("shared-loop").measured(gain(of_loop[3], best_of(&of_loop[..3]))));
         }
     }
-    Part { rows, chapter: CLAIMS.chapter("shared", vec![table], Vec::new()) }
+    let mut parts = CLAIMS.table("shared-parts", &[]);
+    for (set, part) in Set::ALL.into_iter().flat_map(|set| PARTS.map(|part| (set, part))) {
+        let of = |division| {
+            let model = Model { part, ..Model::paper(division) };
+            let links = Links::Traces { set, clients: CLIENTS, sharing: 2, server: None, model };
+            two_and_others(conferences, links, VANILLA)
+        };
+        let [even, oracle] = [Division::Even, Division::Oracle].map(of);
+        let gains = [0, 1].map(|place| gain(oracle[place], even[place]));
+        let values = [even[0], oracle[0], even[1], oracle[1], gains[0], gains[1]];
+        parts.rows.push(cells(&[set.name(), &format!("{part} %")], values));
+    }
+    Part { rows, chapter: CLAIMS.chapter("shared", vec![table, parts], Vec::new()) }
 }
 
 /// The terms of equation 1, performance and fairness, under a scheme.
