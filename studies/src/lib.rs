@@ -16,7 +16,7 @@ mod trial;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 
-pub use markdown::{grid_markdown, markdown, rows_markdown};
+pub use markdown::{markdown, page_markdown, rows_markdown};
 pub use trial::{Trial, TrialError};
 
 /// Amount of work: length and number of the runs, and simulations at a time.

@@ -36,20 +36,33 @@ pub fn rows_markdown(title: &str, rows: &[ValidationRow]) -> String {
     text + "\n"
 }
 
-/// A table under its title, with its note below.
+/// A page of tables: its title, and each table under a heading.
 #[must_use]
-pub fn grid_markdown(grid: &Grid) -> String {
+pub fn page_markdown<'a>(title: &str, command: &str, tables: impl IntoIterator<Item = &'a Grid>) -> String {
+    let tables: Vec<String> = tables.into_iter().map(grid_markdown).collect();
+    format!("# {title}: tables\n\nWritten by `{command}`.\n\n{}", tables.concat().trim_end())
+}
+
+/// A table under its title, with its note below. Lines of a note that begin with a number and a colon become a list.
+fn grid_markdown(grid: &Grid) -> String {
     let bar =
         |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-    let mut text = format!("**{}**\n\n", grid.title);
+    let mut text = format!("## {}\n\n", grid.title);
     text += &bar(&mut grid.columns.iter().map(|column| column.name.clone()));
     text +=
         &bar(&mut grid.columns.iter().map(|column| if column.numeric { "---:" } else { "---" }.to_owned()));
     for row in &grid.rows {
         text += &bar(&mut row.iter().map(|cell| cell.text.clone()));
     }
-    if !grid.note.is_empty() {
-        text += &format!("\n{}\n", grid.note);
+    let mut was_item = true;
+    for line in grid.note.lines() {
+        let item = line.split_once(": ").filter(|(number, _)| number.parse::<u32>().is_ok());
+        if was_item != item.is_some() || text.ends_with("|\n") {
+            text.push('\n');
+        }
+        was_item = item.is_some();
+        text += &item.map_or_else(|| line.to_owned(), |(number, note)| format!("- {number}: {note}"));
+        text.push('\n');
     }
     text + "\n"
 }
@@ -77,6 +90,20 @@ fn difference(row: &ValidationRow) -> String {
 mod tests {
     use super::*;
     use airbound_report::Tolerance;
+
+    #[test]
+    fn a_page_has_headings_and_lists() {
+        let columns = [("scheme", false), ("ms", true)]
+            .map(|(name, numeric)| airbound_report::Column { name: name.to_owned(), numeric });
+        let note = "2 rows.\n1: why\n2: where".to_owned();
+        let rows = vec![vec!["fifo".into(), "3.0".into()]];
+        let grid =
+            Grid { title: "Delay".to_owned(), columns: columns.to_vec(), rows, note, ..Grid::default() };
+        let text = page_markdown("A paper", "airbound x", [&grid]);
+        let wanted = "# A paper: tables\n\nWritten by `airbound x`.\n\n## Delay\n\n| scheme | ms |\n\
+                      | --- | ---: |\n| fifo | 3.0 |\n\n2 rows.\n\n- 1: why\n- 2: where";
+        assert_eq!(text, wanted);
+    }
 
     #[test]
     fn a_row_is_one_line() {

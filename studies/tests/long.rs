@@ -112,6 +112,13 @@ fn text(rows: &[Value]) -> String {
     rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
+/// The list of rows by which a quick reproduction fails, without its heading.
+fn steady(paper: &str) -> String {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/steady/{paper}.txt"));
+    let text = std::fs::read_to_string(list).expect("a list");
+    text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+}
+
 fn reproduces(paper: &str) {
     let place = Place::new();
     let output = place.run(&["reproduce", paper, "--quick", "--json"]);
@@ -125,6 +132,11 @@ fn reproduces(paper: &str) {
     for id in known(paper) {
         assert!(judged(id), "{id} is not judged");
     }
+    let name = |row: &Value| Some(format!("{} | {}", row["id"].as_str()?, row["metric"].as_str()?));
+    let names: Vec<String> = rows.iter().filter_map(name).collect();
+    let list = steady(paper);
+    let stale: Vec<&str> = list.lines().filter(|line| !names.iter().any(|name| name == line)).collect();
+    assert!(stale.is_empty(), "studies/data/steady/{paper}.txt: no row is named {stale:?}");
     match listed(paper) {
         Some(ids) => {
             assert!(ids.len() >= 10, "{ids:?}");

@@ -12,7 +12,7 @@ use airbound_runs::jobs;
 use super::args::Reproduce;
 use super::error::CommandError;
 use crate::papers::{Paper, TraceSets};
-use crate::{Effort, grid_markdown};
+use crate::{Effort, page_markdown};
 
 pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CommandError> {
     let paper = Paper::named(&reproduce.paper)
@@ -59,7 +59,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
         let tables = verdicts.iter().chain(tables).chain([&conclusion]);
         let text = if reproduce.markdown {
-            format!("### {}\n\n", paper.title()) + &tables.map(grid_markdown).collect::<String>()
+            page_markdown(paper.title(), &command(reproduce), tables) + "\n"
         } else {
             let width = output::width();
             let tables: String = tables.map(|table| format!("\n{}", table.to_text(width))).collect();
@@ -83,6 +83,14 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
 /// Words below the tables of a quick reproduction.
 const QUICK: &str = "\nThis was --quick: shorter runs, fewer seeds and settings. Its verdicts are a first look;\nit \
 fails only on rows whose verdict was the same with ten seeds.\n";
+
+/// The command that writes the same tables, but for the place of traces.
+fn command(reproduce: &Reproduce) -> String {
+    let quick = if reproduce.quick { " --quick" } else { "" };
+    let seed = if reproduce.seed == 1 { String::new() } else { format!(" --seed {}", reproduce.seed) };
+    let traces = if reproduce.traces.is_some() { " --traces FOLDER" } else { "" };
+    format!("airbound reproduce {}{quick}{seed}{traces} --markdown", reproduce.paper)
+}
 
 fn default_page(paper: Paper) -> PathBuf {
     PathBuf::from("runs").join(format!("reproduce-{}.html", paper.name()))
