@@ -21,6 +21,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 100
 KINDS = ("ci", "long", "device")
+# Pages that a command writes: their rows are as wide as they are.
+WRITTEN = ROOT / "docs/results/tables"
 KEYS = ROOT / "docs/reference/scenario-keys.md"
 
 
@@ -78,7 +80,8 @@ def check():
     for page in pages():
         text = page.read_text()
         for number, line in enumerate(text.splitlines(), 1):
-            if len(line) > WIDTH and "](http" not in line:
+            is_written = page.parent == WRITTEN or line.startswith("[") and "]: " in line
+            if len(line) > WIDTH and "](http" not in line and not is_written:
                 wrong.append(f"{named(page)}:{number}: {len(line)} columns; allowed are {WIDTH}")
         for number, line in outside_of_code(text):
             for target in re.findall(r"\]\(([^)\s]+)\)", line):

@@ -2,6 +2,8 @@
 """Lists the rows whose verdict is the same in ten quick reproductions with ten seeds: studies/data/steady.
 
 Usage: scripts/steady.py [PAPER ...]     needs target/release/airbound (make build)
+
+Plum's rows have to be the same over the measured traces, where they are beside the project, and over synthetic ones.
 """
 
 import json
@@ -15,11 +17,11 @@ PAPERS = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"]
 SEEDS = range(1, 11)
 
 
-def verdicts(paper: str, seed: int, page: pathlib.Path) -> dict[str, str]:
-    """The verdicts of a quick reproduction, by claim and metric."""
+def verdicts(paper: str, seed: int, page: pathlib.Path, place: pathlib.Path) -> dict[str, str]:
+    """The verdicts of a quick reproduction in a folder, by claim and metric."""
     program = ROOT / "target/release/airbound"
     command = [program, "reproduce", paper, "--quick", "--json", "--seed", str(seed), "--out", page]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, cwd=place)
     if done.returncode not in (0, 1):
         sys.exit(f"{paper}, seed {seed}: {done.stderr}")
     rows = json.loads(done.stdout)
@@ -33,7 +35,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for paper in papers:
             page = pathlib.Path(folder) / "page.html"
-            first, *others = (verdicts(paper, seed, page) for seed in SEEDS)
+            places = [ROOT, pathlib.Path(folder)] if paper == "plum" else [ROOT]
+            first, *others = (verdicts(paper, seed, page, place) for place in places for seed in SEEDS)
             steady = [row for row, verdict in first.items() if all(of.get(row) == verdict for of in others)]
             text = "# Rows whose verdict was the same in ten quick reproductions: scripts/steady.py\n"
             text += "".join(f"{row}\n" for row in steady)
