@@ -21,6 +21,13 @@ for program in airbound airbound-studies; do
 done
 install -D -m 0644 packaging/systemd/airbound-agent.service "$root/lib/systemd/system/airbound-agent.service"
 install -D -m 0644 packaging/agent.toml "$root/etc/airbound/agent.toml"
+shells=$root/usr/share
+install -d "$shells/bash-completion/completions" "$shells/zsh/vendor-completions" "$shells/fish/vendor_completions.d" "$shells/man/man1"
+"$build/airbound" completions bash >"$shells/bash-completion/completions/airbound"
+"$build/airbound" completions zsh >"$shells/zsh/vendor-completions/_airbound"
+"$build/airbound" completions fish >"$shells/fish/vendor_completions.d/airbound.fish"
+"$build/airbound" man --out "$shells/man/man1"
+gzip -9n "$shells"/man/man1/*.1
 for page in README.md CHANGELOG.md docs/*/*.md; do
     install -D -m 0644 "$page" "$root/usr/share/doc/airbound/${page#docs/}"
 done

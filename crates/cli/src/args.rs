@@ -77,6 +77,31 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Agent(agent::Agent),
+    /// Print a script that completes commands in a shell
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound completions bash > ~/.local/share/bash-completion/completions/airbound
+  airbound completions fish > ~/.config/fish/completions/airbound.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound man | man -l -                        the page of airbound
+  airbound man --out ~/.local/share/man/man1     a page for each command")]
+pub(crate) struct Man {
+    /// Folder of the pages, made where it is missing
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Arguments of a command of another program, `airbound-studies`, which reads them.

@@ -15,6 +15,7 @@ mod list;
 mod plan;
 mod report;
 mod run;
+mod shell;
 mod studies;
 mod sweep;
 
@@ -39,6 +40,8 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Report(report) => report::report(&report, verbosity),
         Command::Explain(explain) => explain::explain(&explain, verbosity),
         Command::Law(law) => law::law(&law, verbosity),
+        Command::Completions(completions) => shell::completions(&completions),
+        Command::Man(man) => shell::man(&man),
         Command::Plan(plan) => plan::plan(&plan, host, verbosity),
         Command::Reproduce(study) => studies::start(&["reproduce"], study.arguments, host, verbosity),
         Command::Validate(study) => studies::start(&["validate"], study.arguments, host, verbosity),

@@ -222,3 +222,22 @@ fn a_reader_who_has_enough_is_no_error() {
     assert!(output.stderr.is_empty());
     assert!(place.path("runs/tiny/comparison.json").is_file());
 }
+
+#[test]
+fn shells_complete_commands_and_man_has_a_page_for_each() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = place.succeed(&["completions", shell]);
+        for word in ["choose-bound", "schemes", "seeds"] {
+            assert!(script.contains(word), "{shell} completes no {word}");
+        }
+    }
+    assert!(place.succeed(&["man"]).contains(".TH airbound 1"));
+    place.succeed(&["man", "--out", "pages/man1"]);
+    for page in ["airbound", "airbound-compare", "airbound-law-choose-bound"] {
+        let text = String::from_utf8(place.bytes(&format!("pages/man1/{page}.1"))).expect("text");
+        assert!(text.contains(&format!(".TH {page} 1")) && text.contains("Examples:"), "{page}: {text}");
+    }
+    // Commands for the laboratory's machine are nobody else's.
+    assert!(!place.path("pages/man1/airbound-lab-guest.1").exists());
+}
