@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run a grid or a sample over keys of a scenario, schemes and seeds
     Sweep(sweep::Sweep),
+    /// Write a scenario of one's own from a few answers
+    Init(Init),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
     /// List the shipped scenarios
@@ -81,6 +83,50 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print the manual page, or write one for each command
     Man(Man),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound init                                  asks, and writes my-network.toml
+  airbound init flat.toml --yes                  asks nothing: a flat of four stations
+  airbound init flat.toml --wifi 6 --wire '1 Gbit/s' --place laptop:3:download+call --place tv:7:film
+
+Uses: download, upload, film, web, call, voice, cloud-game, headset, remote-desktop, game.")]
+pub(crate) struct Init {
+    /// File to write, which must not exist; - prints the scenario
+    #[arg(default_value = "my-network.toml")]
+    pub(crate) file: PathBuf,
+    /// Ask nothing: what is not given has its default
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Generation of Wi-Fi: 4 (802.11n), 5 (802.11ac) or 6 (802.11ax) [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(crate) wifi: Option<String>,
+    /// Width of the channel in MHz: 20, 40, 80 or 160 [default: 80, Wi-Fi 4: 40]
+    #[arg(long, value_name = "MHZ")]
+    pub(crate) width: Option<u32>,
+    /// Spatial streams, 1 to 4 [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub(crate) streams: Option<u32>,
+    /// Rate of the line to the internet, or none [default: 250 Mbit/s]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) wire: Option<String>,
+    /// Networks of neighbours on the channel, 0 to 20 [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub(crate) neighbours: Option<u32>,
+    /// A station, its distance in m and its uses; repeatable [default: those of a flat]
+    #[arg(long, value_name = "NAME:DISTANCE:USE+USE")]
+    pub(crate) place: Vec<String>,
+}
+
+impl Init {
+    /// Whether options answer the questions.
+    pub(crate) fn is_answered(&self) -> bool {
+        let words = [&self.wifi, &self.wire].iter().any(|option| option.is_some());
+        let numbers = [self.width, self.streams, self.neighbours].iter().any(Option::is_some);
+        self.yes || words || numbers || !self.place.is_empty()
+    }
 }
 
 #[derive(Debug, Args)]

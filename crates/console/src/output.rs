@@ -86,6 +86,12 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether somebody at a terminal answers on standard input.
+#[must_use]
+pub fn is_answered() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Prints a remark beside the results.
 pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");

@@ -7,6 +7,7 @@ mod air;
 mod conference;
 mod demand;
 mod disturbance;
+pub mod draft;
 mod error;
 mod flow;
 mod link;

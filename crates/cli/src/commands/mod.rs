@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod demo;
 mod explain;
+mod init;
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
@@ -35,6 +36,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Run(run) => run::run(&run, verbosity),
         Command::Compare(compare) => compare::compare(&compare, verbosity),
         Command::Sweep(sweep) => sweep::sweep(&sweep, verbosity),
+        Command::Init(init) => init::init(&init, verbosity),
         Command::Check(check) => check::check(&check, verbosity),
         Command::List(_) => list::list(verbosity),
         Command::Report(report) => report::report(&report, verbosity),

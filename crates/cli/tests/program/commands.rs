@@ -241,3 +241,40 @@ fn shells_complete_commands_and_man_has_a_page_for_each() {
     // Commands for the laboratory's machine are nobody else's.
     assert!(!place.path("pages/man1/airbound-lab-guest.1").exists());
 }
+
+#[test]
+fn init_writes_a_scenario_of_answers_and_never_over_a_file() {
+    let place = Place::new();
+    place.succeed(&["init", "flat.toml", "--yes"]);
+    place.succeed(&["check", "flat.toml"]);
+    // Who is at no terminal and says nothing gets the same.
+    place.succeed(&["init", "asked.toml"]);
+    assert_eq!(place.bytes("flat.toml"), place.bytes("asked.toml"));
+    let asked =
+        ["init", "desk.toml", "--wifi", "802.11n", "--wire", "none", "--place", "desk:4:headset+download"];
+    place.succeed(&asked);
+    let text = String::from_utf8(place.bytes("desk.toml")).expect("text");
+    for word in ["standard = \"ht\"", "width = \"40 MHz\"", "focus = \"desk-headset\"", "demand = \"20 ms\""]
+    {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    assert_eq!(
+        text,
+        place.succeed(&["init", "-", "--wifi", "4", "--wire", "none", "--place", "desk:4:headset+download"])
+    );
+    for (arguments, said) in [
+        (["init", "desk.toml", "--yes"].as_slice(), "desk.toml exists; name a file that does not"),
+        (&["init", "x.toml", "--wifi", "7"], "allowed are 4 (802.11n), 5 (802.11ac), 6 (802.11ax)"),
+        (&["init", "x.toml", "--wifi", "4", "--width", "80"], "standard"),
+        (&["init", "x.toml", "--place", "desk:4"], "one is NAME:DISTANCE:USE+USE"),
+        (&["init", "x.toml", "--place", "desk:4:sleep"], "there are download, upload"),
+        (&["init", "x.toml", "--place", "desk:-4:web"], "allowed is 0.1 to 1000, in m"),
+        (&["init", "x.toml", "--wire", "fast"], "allowed are \"250 Mbit/s\""),
+    ] {
+        let output = place.run(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(said), "{arguments:?}: {error}");
+    }
+    assert!(!place.path("x.toml").exists());
+    assert_eq!(text, String::from_utf8(place.bytes("desk.toml")).expect("text"));
+}
