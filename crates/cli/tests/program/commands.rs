@@ -248,7 +248,7 @@ fn init_writes_a_scenario_of_answers_and_never_over_a_file() {
     place.succeed(&["init", "flat.toml", "--yes"]);
     place.succeed(&["check", "flat.toml"]);
     // Who is at no terminal and says nothing gets the same.
-    place.succeed(&["init", "asked.toml"]);
+    assert!(place.run(&["init", "asked.toml"]).status.success());
     assert_eq!(place.bytes("flat.toml"), place.bytes("asked.toml"));
     let asked =
         ["init", "desk.toml", "--wifi", "802.11n", "--wire", "none", "--place", "desk:4:headset+download"];
