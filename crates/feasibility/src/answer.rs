@@ -124,6 +124,9 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     if !scenario.networks.is_empty() {
         return Err(PlanError::Networks { count: scenario.networks.len() });
     }
+    if scenario.access_point.shaper.is_some() {
+        return Err(PlanError::Effect { key: "access-point.shaper".to_owned() });
+    }
     let demands = demand::of_flows(scenario, demands)?;
     for station in &scenario.stations {
         if let ChannelSpec::Trace(trace) = &station.channel

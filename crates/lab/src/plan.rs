@@ -124,6 +124,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
             format!("wire.rate is below {UNBOUNDED}: the laboratory's wire is no bottleneck"),
         ),
+        (scenario.access_point.shaper.is_some(), "access-point.shaper is not supported".to_owned()),
         (
             !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
             "the wire has jitter or loss, which are not supported".to_owned(),

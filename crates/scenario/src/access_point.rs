@@ -9,6 +9,7 @@ use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
 use super::scheme::{QUEUES, RATES, Slot, check_law};
 use super::section::Section;
+use super::shaper::Shaper;
 use super::text;
 
 /// The access point.
@@ -21,11 +22,14 @@ pub struct AccessPoint {
     pub streams: u8,
     /// The layers below its queueing scheme.
     pub path: Path,
+    /// The shaper of the traffic from the wire, in front of the queueing scheme; `None` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
 }
 
 impl AccessPoint {
     pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
-        section.allow("[access-point]", &[&["preset", "streams", "path"]])?;
+        section.allow("[access-point]", &[&["preset", "streams", "path", "shaper"]])?;
         let preset = path::read_preset(section, Preset::Mac80211)?;
         let (default, most) = match standard {
             Format::Legacy => (1, 1),
@@ -35,6 +39,7 @@ impl AccessPoint {
             preset,
             streams: section.whole("streams", default, 1..=most)?,
             path: Path::read(&section.table("path")?, preset, standard)?,
+            shaper: section.has("shaper").then(|| Shaper::read(&section.table("shaper")?)).transpose()?,
         })
     }
 }

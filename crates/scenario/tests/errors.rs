@@ -408,3 +408,26 @@ fn people_and_spells_are_checked() {
         &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],
     );
 }
+
+#[test]
+fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
+    let shaper = |keys: &str| format!("{GOOD}[access-point.shaper]\n{keys}\n");
+    check(&shaper("burst = \"3 kB\""), &["test.toml:11:", "access-point.shaper.rate is missing"]);
+    check(
+        &shaper("rate = \"0 bit/s\""),
+        &["test.toml:12:", "access-point.shaper.rate", "allowed is 1 kbit/s to"],
+    );
+    check(&shaper("rate = \"-1 Mbit/s\""), &["test.toml:12:", "access-point.shaper.rate"]);
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nburst = \"17 MiB\""),
+        &["test.toml:13:", "shaper.burst", "allowed is 0 B to"],
+    );
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nqueue = \"linux\""),
+        &["test.toml:13:", "shaper.queue", "\"fq-codel\""],
+    );
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nlimit = 9"),
+        &["test.toml:13:", "shaper.limit", "rate, burst, queue"],
+    );
+}

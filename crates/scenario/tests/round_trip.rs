@@ -136,6 +136,9 @@ fn scenario_text() -> impl Strategy<Value = String> {
         (1u32..4, 1u32..3, prop_oneof![Just(""), Just("scheme = \"fifo\"\n")]).prop_map(|(count, channels, scheme)| {
             format!("[[network]]\nname = \"n\"\ncount = {count}\nchannels = {channels}\n{scheme}[[network]]\nname = \"m\"\n")
         }),
+        (1u64..90_000, 0u32..9000, prop_oneof![Just("fifo"), Just("fq-codel")]).prop_map(|(rate, burst, queue)| format!(
+            "[access-point.shaper]\nrate = \"{rate} kbit/s\"\nburst = \"{burst} B\"\nqueue = \"{queue}\"\n"
+        )),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),

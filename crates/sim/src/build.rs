@@ -22,7 +22,7 @@ use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::Meters;
 use crate::network::{Beacons, DemandChange, Forming, Medium, Parts, Pipe, Transmitter};
-use crate::path::{Bottleneck, Wire, WireWay};
+use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
 use crate::site::Site;
 use crate::topology::Tree;
@@ -208,7 +208,18 @@ impl Blueprint<'_> {
         let path = &scenario.access_point.path;
         let deciders = (&self.scheme.queue, &self.scheme.rate);
         let link = self.link(ACCESS_POINT, deciders, path, scenario.air.standard, (&default, &peers))?;
-        Ok(self.node(link, path, Ingress::new(self.wire(flows, 0))))
+        let ingress = Ingress::new(self.wire(flows, 0));
+        let ingress = match &scenario.access_point.shaper {
+            Some(shaper) => ingress.shaped(self.shaper(shaper)?),
+            None => ingress,
+        };
+        Ok(self.node(link, path, ingress))
+    }
+
+    fn shaper(&self, shaper: &scenario::Shaper) -> Result<Shaper, BuildError> {
+        let config: QueueConfig = slot_config(&shaper.queue, "access-point.shaper.queue")?;
+        let queue = ShaperQueue::new(&config, seed_for(self.seed, Purpose::Queue, 4 << 32))?;
+        Ok(Shaper::new(shaper.rate, shaper.burst, queue))
     }
 
     /// Builds a station, which sends as configured in `[uplink]`; a relay sends as the access point does, which it replaces.

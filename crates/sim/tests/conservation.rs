@@ -103,6 +103,19 @@ fn queue() -> BoxedStrategy<String> {
     .boxed()
 }
 
+/// A token bucket behind the wire, from one that hardly lets anything pass to one without effect.
+fn shaper() -> BoxedStrategy<String> {
+    let queue = prop_oneof![
+        2 => one_of(&["fifo", "codel", "pie", "fq-codel"]).prop_map(|kind| format!("\"{kind}\"")),
+        1 => (1..60u32).prop_map(|packets| format!("{{ kind = \"fifo\", limit = {{ packets = {packets} }} }}")),
+    ];
+    (100..200_000u32, 0..40_000u32, queue)
+        .prop_map(|(kbps, burst, queue)| {
+            format!("shaper = {{ rate = \"{kbps} kbit/s\", burst = \"{burst} B\", queue = {queue} }}\n")
+        })
+        .boxed()
+}
+
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
@@ -124,8 +137,8 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     ];
     let law = law.prop_map(|queue| format!("[scheme]\nqueue = {queue}\n"));
     let scheme = prop_oneof![4 => scheme, 1 => law];
-    let access_point = (preset(), path(standard, "access-point"))
-        .prop_map(|(preset, path)| format!("[access-point]\npreset = \"{preset}\"\n{path}"));
+    let access_point = (preset(), maybe(shaper()), path(standard, "access-point"))
+        .prop_map(|(preset, shaper, path)| format!("[access-point]\npreset = \"{preset}\"\n{shaper}{path}"));
     let uplink = (
         prop_oneof![4 => queue(), 1 => Just("\"scheme\"".to_owned())],
         rate(),

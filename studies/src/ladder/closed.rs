@@ -3,6 +3,7 @@
 
 mod airtimes;
 mod equations;
+mod shaper;
 mod single_link;
 
 use airbound_report::{Tolerance, ValidationRow};
@@ -14,6 +15,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = airtimes::rows();
     rows.extend(equations::rows());
     rows.extend(single_link::rows(effort)?);
+    rows.extend(shaper::rows(effort)?);
     Ok(rows)
 }
 

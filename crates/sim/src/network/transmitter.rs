@@ -153,6 +153,11 @@ impl Network {
                 self.admit(node, at, packet);
             }
         }
+        // Those of a shaper in front of the queue.
+        while let Some((at, lost)) = self.parts.transmitters[node.index()].ingress.take_dropped() {
+            self.forget(&lost.packet, lost.reason);
+            self.parts.meters.on_dropped(at, &lost.packet, lost.reason);
+        }
     }
 
     /// The categories of a node whose packets are only enqueued, if any: a category that already contends and forms aggregates when
