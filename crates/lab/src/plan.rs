@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use airbound_air::edca::Countdown;
 use airbound_scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
@@ -115,6 +116,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (air.width > Width::Mhz80, "air.width is above 80 MHz, the limit of the laboratory's radios".to_owned()),
         (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
         (air.edca != Edca::Linux, "air.edca is not linux: hostapd sets the parameters".to_owned()),
+        (air.countdown != Countdown::default(), "air.countdown is not boundaries".to_owned()),
         (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
         (!scenario.neighbours.is_empty(), "neighbour networks are not supported".to_owned()),
         (!scenario.interferences.is_empty(), "interference is not supported".to_owned()),

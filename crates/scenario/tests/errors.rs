@@ -99,6 +99,10 @@ fn rates_belong_to_the_standard() {
     check(&station("width = \"80 MHz\""), &["station.phone.width", "20 MHz to 40 MHz"]);
     check(&with("\"ht\"", "\"ht\"\nguard-interval = \"1600 ns\""), &["air.guard-interval", "400 ns"]);
     check(&with("\"ht\"", "\"ht\"\ncontrol-rate = \"25 Mbit/s\""), &["air.control-rate", "24 Mbit/s"]);
+    check(
+        &with("\"ht\"", "\"ht\"\ncountdown = \"dcf\""),
+        &["test.toml:4:", "air.countdown", "\"idle-slots\""],
+    );
     check(&with("\"ht\"", "\"ht\"\nwidth = \"10 MHz\""), &["air.width", "20 MHz to 40 MHz"]);
     let narrow = |lines: &str| with("\"ht\"", &format!("\"legacy\"\nwidth = \"10 MHz\"{lines}"));
     check(&narrow("\nband = \"5 GHz\""), &["air.band", "10 MHz", "no other band"]);

@@ -193,6 +193,7 @@ impl Blueprint<'_> {
             Edca::Dcf => EdcaParameters::dcf(),
         };
         Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), draws)
+            .counting(air.countdown)
     }
 
     fn access_point(&self, flows: &[Flow]) -> Result<Transmitter, BuildError> {

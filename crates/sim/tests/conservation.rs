@@ -26,10 +26,11 @@ fn air() -> BoxedStrategy<(String, &'static str)> {
         maybe(any::<bool>().prop_map(|eifs| format!("eifs = {eifs}\n"))),
         maybe(one_of(&["6 Mbit/s", "24 Mbit/s"]).prop_map(|rate| format!("control-rate = \"{rate}\"\n"))),
         any::<bool>().prop_map(|on| format!("encryption = {on}\n")),
+        one_of(&["", "", "countdown = \"idle-slots\"\n"]),
     );
     (standard, lines)
-        .prop_map(|(standard, (a, b, c, d, e, f, g))| {
-            (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}"), standard)
+        .prop_map(|(standard, (a, b, c, d, e, f, g, h))| {
+            (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}{h}"), standard)
         })
         .boxed()
 }
