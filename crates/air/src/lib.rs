@@ -2,6 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`absence`] | times at which a radio is away from the channel |
 //! | [`channel`] | contention, transmissions and their outcome |
 //! | [`edca`] | the backoff of one access category, computed without stepping through slots |
 //! | [`exchange`] | durations of frame exchanges, and the reception of their MPDUs |
@@ -11,6 +12,7 @@
 //!
 //! The crate has no clock, no loop and no seed of its own: the caller passes times and streams of random numbers.
 
+pub mod absence;
 pub mod channel;
 pub mod edca;
 pub mod exchange;

@@ -2,6 +2,7 @@
 //!
 //! `docs/reference/scenario-keys.md` is the reference of all keys.
 
+mod absence;
 mod access_point;
 mod air;
 mod conference;
@@ -39,6 +40,7 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use airbound_air::absence::Absence;
 pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
     Position, Shape, TraceLink, TraceUse, Walk,
@@ -226,6 +228,7 @@ impl Scenario {
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
         network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
+        refuse_effects_of_pipes(top, &access_point, &stations)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -336,6 +339,27 @@ impl Scenario {
     pub fn with_scheme(&self, name: &str) -> Result<Self, ScenarioError> {
         Ok(Self { scheme: self.scheme.with_name(name)?, ..self.clone() })
     }
+}
+
+/// A pipe has no radios.
+fn refuse_effects_of_pipes(
+    top: &Section<'_>,
+    access_point: &AccessPoint,
+    stations: &[Station],
+) -> Result<(), ScenarioError> {
+    let is_pipe = |station: &Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
+    if !stations.iter().any(is_pipe) {
+        return Ok(());
+    }
+    let section = if access_point.away.is_some() {
+        Some(top.table("access-point")?)
+    } else if stations.iter().any(|station| station.away.is_some()) {
+        top.tables("station")?.into_iter().find(|section| section.has("away"))
+    } else {
+        None
+    };
+    let problem = "is not allowed, since a trace replaces the radios (as = \"pipe\")";
+    section.map_or(Ok(()), |section| Err(section.wrong("away", problem)))
 }
 
 fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {

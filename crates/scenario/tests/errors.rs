@@ -435,3 +435,40 @@ fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
         &["test.toml:13:", "shaper.limit", "rate, burst, queue"],
     );
 }
+
+#[test]
+fn an_absence_is_shorter_than_its_period() {
+    let away = |keys: &str| with("[[flow]]", &format!("away = {{ {keys} }}\n[[flow]]"));
+    let key = "station.phone.away";
+    check(&away("period = \"1 s\""), &["test.toml:6:", key, "length is missing"]);
+    check(&away("length = \"1 s\""), &["test.toml:6:", key, "period is missing"]);
+    check(
+        &away("period = \"100 ms\", length = \"2 s\""),
+        &["test.toml:6:", "station.phone.away.length", "is 2 s; allowed is less than the period, 100 ms"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"1 s\""),
+        &["test.toml:6:", "away.length", "less than the period"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"0 s\""),
+        &["test.toml:6:", "away.length", "allowed is 1 us to"],
+    );
+    check(&away("period = \"1 s\", length = \"-5 ms\""), &["test.toml:6:", "away.length"]);
+    check(
+        &away("period = \"0 s\", length = \"5 ms\""),
+        &["test.toml:6:", "away.period", "allowed is 1 ms to"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"5 ms\", every = 3"),
+        &["test.toml:6:", "away.every", "announced"],
+    );
+    let access_point = "[access-point]\naway = { period = \"1 s\", length = \"1 h\" }\n";
+    check(
+        &format!("{GOOD}{access_point}"),
+        &["test.toml:12:", "access-point.away.length", "less than the period"],
+    );
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    let both = with("[[flow]]", &format!("away = {{ period = \"1 s\", length = \"1 ms\" }}\n{pipe}"));
+    check(&both, &["test.toml:6:", "station.phone.away", "a trace replaces the radios"]);
+}

@@ -55,6 +55,10 @@ impl Blueprint<'_> {
                 built.push(self.neighbour(network)?);
             }
         }
+        built[ACCESS_POINT.index()].absence = scenario.access_point.away;
+        for (transmitter, station) in built.iter_mut().skip(1).zip(&scenario.stations) {
+            transmitter.absence = station.away;
+        }
         for (node, header, source) in sources {
             built[node.index()].ingress.add(header, source);
         }
@@ -438,6 +442,8 @@ impl Blueprint<'_> {
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
             channel_load: Default::default(),
+            absence: None,
+            is_away: false,
             wake: Instant::MAX,
         }
     }

@@ -207,6 +207,22 @@ fn channel() -> BoxedStrategy<String> {
     .boxed()
 }
 
+/// A radio that leaves the channel, or never does.
+fn away() -> BoxedStrategy<String> {
+    let line = (2..400u32, 1..100u32, 0..300u32, any::<bool>()).prop_map(|(period, share, phase, announced)| {
+        let length = period * share * 9;
+        format!(
+            "away = {{ period = \"{period} ms\", length = \"{length} us\", phase = \"{phase} ms\", announced = {announced} }}\n"
+        )
+    });
+    prop_oneof![3 => Just(String::new()), 1 => line].boxed()
+}
+
+/// Whether a trace replaces the radios.
+fn is_pipe(channel: &str) -> bool {
+    channel.contains("pipe")
+}
+
 /// All stations, some behind others; a pipe replaces the air of a single one.
 fn stations() -> BoxedStrategy<(String, usize)> {
     let pipe = one_of(&[
@@ -216,8 +232,9 @@ fn stations() -> BoxedStrategy<(String, usize)> {
     .prop_map(|channel| vec![channel.to_owned()]);
     let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
     // A relay is one of the earlier stations, or none: any tree.
-    (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>())
-        .prop_map(|(channels, parents, has_relays)| {
+    let effects = prop::collection::vec(away(), 6);
+    (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>(), effects)
+        .prop_map(|(channels, parents, has_relays, effects)| {
             let count = channels.len();
             let text = channels
                 .into_iter()
@@ -227,7 +244,8 @@ fn stations() -> BoxedStrategy<(String, usize)> {
                         relay if has_relays && relay < index => format!("via = \"s{relay}\"\n"),
                         _ => String::new(),
                     };
-                    format!("[[station]]\nname = \"s{index}\"\n{via}channel = {channel}\n")
+                    let away = if is_pipe(&channel) { "" } else { &effects[index] };
+                    format!("[[station]]\nname = \"s{index}\"\n{via}{away}channel = {channel}\n")
                 })
                 .collect();
             (text, count)
@@ -349,8 +367,11 @@ fn disturbers() -> BoxedStrategy<String> {
 fn scenarios() -> impl Strategy<Value = String> {
     let air = air().prop_flat_map(|(text, standard)| (Just(text), deciders(standard)));
     let people = stations().prop_flat_map(|(text, count)| (Just(text), flows(count)));
-    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers()).prop_map(
-        |(seed, duration, warm_up, (air, deciders), wire, (stations, flows), disturbers)| {
+    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers(), away()).prop_map(
+        |(seed, duration, warm_up, (air, mut deciders), wire, (stations, flows), disturbers, away)| {
+            if !is_pipe(&stations) {
+                deciders = deciders.replacen("[access-point]\n", &format!("[access-point]\n{away}"), 1);
+            }
             format!(
                 "seed = {seed}\nduration = \"{duration} ms\"\nwarm-up = \"{warm_up} ms\"\n\
                  {air}{deciders}{wire}{stations}{flows}{disturbers}"

@@ -1,6 +1,7 @@
 //! Closed forms: what follows from the standard and from the papers' equations by arithmetic alone must come out to the last
 //! printed digit, and a link whose every exchange is known must do what its formula says.
 
+mod absence;
 mod airtimes;
 mod equations;
 mod shaper;
@@ -16,6 +17,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     rows.extend(equations::rows());
     rows.extend(single_link::rows(effort)?);
     rows.extend(shaper::rows(effort)?);
+    rows.extend(absence::rows(effort)?);
     Ok(rows)
 }
 

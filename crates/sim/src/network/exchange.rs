@@ -103,11 +103,12 @@ impl Network {
     fn start_exchange(&mut self, at: AccessId) {
         let (node, now) = (self.node_of(at), self.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
+        let heard = self.heard(node, at.category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
             return;
         };
-        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), quality);
+        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), heard);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -156,10 +157,11 @@ impl Network {
         }
     }
 
-    /// Schedules a due beacon, which precedes all data.
+    /// Schedules a due beacon, which precedes all data; there is none while the access point's radio is away.
     pub(super) fn on_beacon_due(&mut self) {
+        let is_away = self.parts.transmitters.first().is_some_and(|node| node.is_away);
         if let Some(beacons) = &mut self.parts.beacons {
-            beacons.due = true;
+            beacons.due |= !is_away;
             let next = self.now + beacons.interval;
             self.schedule(next, Event::Beacon);
         }
@@ -331,6 +333,9 @@ impl Network {
     /// Sends the next PPDU of the same category without contention, if it fits in the TXOP. Returns whether it does.
     fn continue_txop(&mut self, ended: &Exchange) -> bool {
         let (node, category) = (self.node_of(ended.at), ended.at.category);
+        if self.parts.transmitters[node.index()].is_away {
+            return false;
+        }
         let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware[category.index()].is_empty()
@@ -339,6 +344,7 @@ impl Network {
             return false;
         }
         let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
+        let heard = self.heard(node, category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
             return false;
@@ -348,7 +354,7 @@ impl Network {
             return false;
         }
         let ppdu = (&first.descriptor, rate);
-        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, quality) else { return false };
+        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, heard) else { return false };
         self.note_start(ended.at, start, &timing, quality);
         true
     }

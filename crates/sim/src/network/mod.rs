@@ -5,6 +5,7 @@
 //! queue is next used ([`crate::ingress`]): an idle second costs nothing, and the cost of a busy one is proportional to its
 //! transmissions.
 
+mod absence;
 mod conservation;
 mod delivery;
 mod domain;
@@ -68,6 +69,8 @@ pub(crate) enum Event {
     Demand(usize),
     /// A window of the series ends.
     Window,
+    /// A radio leaves the channel or returns.
+    Absence(StationId),
 }
 
 /// The beacons of the access point.
@@ -197,6 +200,7 @@ impl Network {
             self.schedule(self.parts.demands[change].at, Event::Demand(change));
         }
         self.schedule(Instant::ZERO + self.parts.window, Event::Window);
+        self.begin_absences();
     }
 
     fn schedule(&mut self, at: Instant, event: Event) {
@@ -279,6 +283,7 @@ impl Network {
                 self.parts.meters.end_window(self.now);
                 self.schedule(self.now + self.parts.window, Event::Window);
             }
+            Event::Absence(node) => self.on_absence(node),
         }
     }
 

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use airbound_air::absence::Absence;
 use airbound_air::channel::AccessId;
 use airbound_control::frame::{StationId, TxDescriptor};
 use airbound_control::link::{Link, Room};
@@ -70,6 +71,10 @@ pub(crate) struct Transmitter {
     /// Airtime of its own transmissions, acknowledgements included.
     pub(crate) own: Span,
     pub(crate) channel_load: ChannelLoad,
+    /// When its radio leaves the channel; `None` if it never does.
+    pub(crate) absence: Option<Absence>,
+    /// Whether its radio is away.
+    pub(crate) is_away: bool,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
 }
@@ -272,7 +277,8 @@ impl Network {
                     || owner.link.has_backlog(category)
             }
         };
-        if has_something && !self.is_ready(node, category) {
+        let is_away = self.parts.transmitters[node.index()].is_away;
+        if has_something && !is_away && !self.is_ready(node, category) {
             self.parts.medium.set_ready(at, self.access(node, category));
         }
     }
