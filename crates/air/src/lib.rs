@@ -7,6 +7,7 @@
 //! | [`edca`] | the backoff of one access category, computed without stepping through slots |
 //! | [`exchange`] | durations of frame exchanges, and the reception of their MPDUs |
 //! | [`reorder`] | the receiver's reordering buffer |
+//! | [`power_save`] | when a station's radio sleeps, and what wakes it |
 //! | [`propagation`] | links: path loss, shadowing, fading, people, interference |
 //! | [`trace`] | measured traces of bandwidth, delivery opportunities and signal-to-noise ratio |
 //!
@@ -16,6 +17,7 @@ pub mod absence;
 pub mod channel;
 pub mod edca;
 pub mod exchange;
+pub mod power_save;
 pub mod propagation;
 pub mod reorder;
 pub mod trace;

@@ -129,8 +129,11 @@ fn uncovered(scenario: &Scenario) -> Option<String> {
     if access_point.away.is_some() {
         return Some("access-point.away".to_owned());
     }
-    let away = scenario.stations.iter().find(|station| station.away.is_some())?;
-    Some(format!("station.{}.away", away.name))
+    scenario.stations.iter().find_map(|station| {
+        let keys = [("away", station.away.is_some()), ("power-save", station.power_save.is_some())];
+        let (key, _) = keys.into_iter().find(|(_, named)| *named)?;
+        Some(format!("station.{}.{key}", station.name))
+    })
 }
 
 fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, PlanError> {

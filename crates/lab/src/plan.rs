@@ -147,6 +147,8 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
                 "channels from traces are not supported"
             } else if station.away.is_some() {
                 "away is not supported"
+            } else if station.power_save.is_some() {
+                "power-save is not supported"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
                 "rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {

@@ -17,6 +17,7 @@ mod node;
 mod overrides;
 mod path;
 mod people;
+mod power_save;
 mod propagation;
 mod relay;
 mod rtc;
@@ -41,6 +42,7 @@ use serde::Serialize;
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
 pub use airbound_air::absence::Absence;
+pub use airbound_air::power_save::{PowerSave, Wake};
 pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
     Position, Shape, TraceLink, TraceUse, Walk,
@@ -351,15 +353,16 @@ fn refuse_effects_of_pipes(
     if !stations.iter().any(is_pipe) {
         return Ok(());
     }
-    let section = if access_point.away.is_some() {
-        Some(top.table("access-point")?)
-    } else if stations.iter().any(|station| station.away.is_some()) {
-        top.tables("station")?.into_iter().find(|section| section.has("away"))
-    } else {
-        None
-    };
     let problem = "is not allowed, since a trace replaces the radios (as = \"pipe\")";
-    section.map_or(Ok(()), |section| Err(section.wrong("away", problem)))
+    if access_point.away.is_some() {
+        return Err(top.table("access-point")?.wrong("away", problem));
+    }
+    for section in top.tables("station")? {
+        if let Some(key) = ["away", "power-save"].into_iter().find(|key| section.has(key)) {
+            return Err(section.wrong(key, problem));
+        }
+    }
+    Ok(())
 }
 
 fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {
@@ -407,11 +410,25 @@ fn read_stations(
         entries.push(relay::Entry { section, members: first..stations.len() });
     }
     relay::connect(&entries, &mut stations)?;
+    refuse_sleeping_relays(&entries, &stations)?;
     network::check(top, networks, &entries, &stations)?;
     if stations.is_empty() && !top.has("session") {
         return Err(top.missing("station", "write at least one [[station]]"));
     }
     Ok((stations, empty_groups))
+}
+
+/// A relay that sleeps would hold its stations' frames, which is not modelled.
+fn refuse_sleeping_relays(entries: &[relay::Entry<'_>], stations: &[Station]) -> Result<(), ScenarioError> {
+    let is_relay = |name: &str| stations.iter().any(|station| station.via.as_deref() == Some(name));
+    for entry in entries {
+        let mut members = stations.get(entry.members.clone()).into_iter().flatten();
+        if members.any(|station| station.power_save.is_some() && is_relay(&station.name)) {
+            let problem = "is not allowed, since others are reached over the station";
+            return Err(entry.section.wrong("power-save", problem));
+        }
+    }
+    Ok(())
 }
 
 fn read_flows(

@@ -472,3 +472,33 @@ fn an_absence_is_shorter_than_its_period() {
     let both = with("[[flow]]", &format!("away = {{ period = \"1 s\", length = \"1 ms\" }}\n{pipe}"));
     check(&both, &["test.toml:6:", "station.phone.away", "a trace replaces the radios"]);
 }
+
+#[test]
+fn a_station_saves_power_only_where_beacons_wake_it() {
+    let saving = |keys: &str| with("[[flow]]", &format!("power-save = {{ {keys} }}\n[[flow]]"));
+    check(
+        &saving("timeout = \"0 s\""),
+        &["test.toml:6:", "station.phone.power-save.timeout", "allowed is 1 ms to"],
+    );
+    check(&saving("timeout = \"-1 s\""), &["test.toml:6:", "station.phone.power-save.timeout"]);
+    check(&saving("listen-interval = 0"), &["test.toml:6:", "power-save.listen-interval", "from 1 to 255"]);
+    check(&saving("wake = \"ps-poll\""), &["test.toml:6:", "power-save.wake", "\"null-frame\", \"u-apsd\""]);
+    check(&saving("wake = \"u-apsd\", timeout = \"1 s\""), &["test.toml:6:", "power-save.timeout", "u-apsd"]);
+    check(&saving("sleep = true"), &["test.toml:6:", "power-save.sleep", "listen-interval"]);
+    let silent = saving("").replace("standard = \"ht\"", "standard = \"ht\"\nbeacons = false");
+    check(&silent, &["test.toml:7:", "station.phone.power-save", "air.beacons is false"]);
+    let away = saving("").replace("[[flow]]", "away = { period = \"1 s\", length = \"1 ms\" }\n[[flow]]");
+    check(&away, &["test.toml:6:", "station.phone.power-save", "one of the two"]);
+    let behind = "[[station]]\nname = \"far\"\nvia = \"phone\"\n";
+    check(
+        &format!("{}{behind}", saving("")),
+        &["test.toml:6:", "station.phone.power-save", "others are reached"],
+    );
+    let far = format!("{GOOD}{behind}power-save = {{}}\n");
+    check(&far, &["test.toml:14:", "station.far.power-save", "hear the access point"]);
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    check(
+        &saving("").replace("[[flow]]", pipe),
+        &["test.toml:6:", "power-save", "a trace replaces the radios"],
+    );
+}

@@ -136,6 +136,8 @@ fn scenario_text() -> impl Strategy<Value = String> {
         (1u32..4, 1u32..3, prop_oneof![Just(""), Just("scheme = \"fifo\"\n")]).prop_map(|(count, channels, scheme)| {
             format!("[[network]]\nname = \"n\"\ncount = {count}\nchannels = {channels}\n{scheme}[[network]]\nname = \"m\"\n")
         }),
+        prop_oneof![Just("wake = \"u-apsd\""), Just("timeout = \"7 ms\", listen-interval = 3"), Just("")]
+            .prop_map(|keys| format!("[[station]]\nname = \"sleeper\"\npower-save = {{ {keys} }}\n")),
         (2u32..900, 1u32..2000, any::<bool>()).prop_map(|(period, phase, announced)| format!(
             "[access-point.away]\nperiod = \"{period} ms\"\nlength = \"{} us\"\nphase = \"{phase} us\"\nannounced = {announced}\n",
             period * 7
@@ -180,7 +182,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
                 );
             }
             // Networks share the air, and a pipe has no radios.
-            let needs_air = ["[[network]]", "[access-point.away]"].iter().any(|part| extras.contains(part));
+            let needs_air = ["[[network]]", "[access-point.away]", "power-save"].iter().any(|part| extras.contains(part));
             if has_pipe && needs_air { text } else { text + &extras }
         })
 }

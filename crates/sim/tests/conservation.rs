@@ -218,6 +218,18 @@ fn away() -> BoxedStrategy<String> {
     prop_oneof![3 => Just(String::new()), 1 => line].boxed()
 }
 
+/// A station that saves power, or does not; it needs beacons.
+fn power_save() -> BoxedStrategy<String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => Just("power-save = { wake = \"u-apsd\" }\n".to_owned()),
+        1 => (1..120u32, 1..4u8).prop_map(|(timeout, every)| format!(
+            "power-save = {{ timeout = \"{timeout} ms\", listen-interval = {every} }}\n"
+        )),
+    ]
+    .boxed()
+}
+
 /// Whether a trace replaces the radios.
 fn is_pipe(channel: &str) -> bool {
     channel.contains("pipe")
@@ -232,7 +244,7 @@ fn stations() -> BoxedStrategy<(String, usize)> {
     .prop_map(|channel| vec![channel.to_owned()]);
     let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
     // A relay is one of the earlier stations, or none: any tree.
-    let effects = prop::collection::vec(away(), 6);
+    let effects = prop::collection::vec((away(), power_save()), 6);
     (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>(), effects)
         .prop_map(|(channels, parents, has_relays, effects)| {
             let count = channels.len();
@@ -244,8 +256,12 @@ fn stations() -> BoxedStrategy<(String, usize)> {
                         relay if has_relays && relay < index => format!("via = \"s{relay}\"\n"),
                         _ => String::new(),
                     };
-                    let away = if is_pipe(&channel) { "" } else { &effects[index] };
-                    format!("[[station]]\nname = \"s{index}\"\n{via}{away}channel = {channel}\n")
+                    let effect = match &effects[index] {
+                        _ if is_pipe(&channel) => "",
+                        (away, power_save) if has_relays || power_save.is_empty() => away,
+                        (_, power_save) => power_save,
+                    };
+                    format!("[[station]]\nname = \"s{index}\"\n{via}{effect}channel = {channel}\n")
                 })
                 .collect();
             (text, count)
@@ -369,6 +385,8 @@ fn scenarios() -> impl Strategy<Value = String> {
     let people = stations().prop_flat_map(|(text, count)| (Just(text), flows(count)));
     (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers(), away()).prop_map(
         |(seed, duration, warm_up, (air, mut deciders), wire, (stations, flows), disturbers, away)| {
+            let saves = |line: &&str| !line.starts_with("power-save") || !air.contains("beacons = false");
+            let stations: String = stations.lines().filter(saves).map(|line| format!("{line}\n")).collect();
             if !is_pipe(&stations) {
                 deciders = deciders.replacen("[access-point]\n", &format!("[access-point]\n{away}"), 1);
             }

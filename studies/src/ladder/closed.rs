@@ -4,6 +4,7 @@
 mod absence;
 mod airtimes;
 mod equations;
+mod power_save;
 mod shaper;
 mod single_link;
 
@@ -18,6 +19,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     rows.extend(single_link::rows(effort)?);
     rows.extend(shaper::rows(effort)?);
     rows.extend(absence::rows(effort)?);
+    rows.extend(power_save::rows(effort)?);
     Ok(rows)
 }
 

@@ -65,7 +65,7 @@ impl Network {
     }
 
     /// Lets a node contend for what it may send now.
-    fn resume(&mut self, node: StationId) {
+    pub(super) fn resume(&mut self, node: StationId) {
         self.take_in(node);
         for category in Category::ALL {
             self.fill(node, category, self.now);
@@ -76,8 +76,10 @@ impl Network {
     /// The quality of a transmission that begins now, of a category's first PPDU: nothing is received by a radio that is away.
     pub(super) fn heard(&self, node: StationId, category: Category, quality: LinkQuality) -> LinkQuality {
         let first = self.parts.transmitters[node.index()].hardware[category.index()].front();
-        let is_away =
-            first.is_some_and(|first| self.parts.transmitters[first.descriptor.station.index()].is_away);
+        let is_away = first.is_some_and(|first| {
+            let receiver = first.descriptor.station;
+            self.parts.transmitters[receiver.index()].is_away || self.parts.dozers.is_asleep(receiver)
+        });
         match quality {
             _ if !is_away => quality,
             LinkQuality::Phy(worth) => {

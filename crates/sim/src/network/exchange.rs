@@ -15,6 +15,7 @@ use super::delivery::AgreementId;
 use super::transmitter::InHardware;
 use super::{Event, Network, link_id};
 use crate::endpoint::AnyEndpoint;
+use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
 
 impl Network {
@@ -74,9 +75,9 @@ impl Network {
         }
     }
 
-    /// Whether the next transmission is a beacon, which precedes all data.
+    /// Whether the next transmission is a beacon, or a null frame after one, which precede all data.
     pub(super) fn beacon_is_due(&self) -> bool {
-        self.parts.beacons.is_some_and(|beacons| beacons.due)
+        self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
     }
 
     /// Prepares PPDUs of the winners; those without one withdraw.
@@ -168,11 +169,15 @@ impl Network {
     }
 
     pub(super) fn transmit_beacon(&mut self) {
-        let Some(beacons) = &mut self.parts.beacons else { return };
+        let Some(beacons) = self.parts.beacons.as_mut().filter(|beacons| beacons.due) else {
+            self.transmit_null();
+            return;
+        };
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.parts.medium.hold(self.now, end);
         self.note_busy(self.now, end);
+        self.announce();
     }
 
     /// Handles the start or the end of a burst of interference: meanwhile every transmitter finds the channel busy.
@@ -272,6 +277,9 @@ impl Network {
         let next_since =
             if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
+        if self.parts.dozers.are_any() {
+            self.on_exchanged(node, receiver, success);
+        }
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware has finished the frame; the next one starts with the least window.
             self.parts.medium.settle(at, Settled::GaveUp);
@@ -306,10 +314,14 @@ impl Network {
             boundaries_known: true,
             descriptor: done.descriptor,
         };
+        if node == ACCESS_POINT {
+            self.parts.dozers.note_gone(report.descriptor.station, usize::from(report.acknowledged.count()));
+        }
         let mut returned = std::mem::take(&mut self.returned);
         self.parts.transmitters[node.index()].link.on_report(self.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
+            self.parts.dozers.note_gone(mpdu.packet.to, 1);
             self.forget(&mpdu.packet, reason);
             self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
         }

@@ -11,6 +11,7 @@ mod delivery;
 mod domain;
 mod exchange;
 pub(crate) mod medium;
+mod power_save;
 mod transmitter;
 
 use airbound_air::channel::AccessId;
@@ -28,6 +29,8 @@ pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 pub(crate) use domain::Domains;
 pub(crate) use medium::{Medium, Pipe};
+pub(crate) use power_save::Dozers;
+use power_save::Null;
 pub(crate) use transmitter::{Forming, Transmitter};
 
 use crate::agenda::Agenda;
@@ -71,6 +74,10 @@ pub(crate) enum Event {
     Window,
     /// A radio leaves the channel or returns.
     Absence(StationId),
+    /// A station that saves power may have had no frame for its time.
+    Idle(StationId),
+    /// A null frame of a station that saves power ends.
+    Null(StationId, Null),
 }
 
 /// The beacons of the access point.
@@ -103,6 +110,7 @@ pub(crate) struct Parts {
     pub(crate) links: Links,
     pub(crate) tree: Tree,
     pub(crate) beacons: Option<Beacons>,
+    pub(crate) dozers: Dozers,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
     /// The endpoint that shapes uplinks; `None` without any.
@@ -201,6 +209,7 @@ impl Network {
         }
         self.schedule(Instant::ZERO + self.parts.window, Event::Window);
         self.begin_absences();
+        self.begin_dozing();
     }
 
     fn schedule(&mut self, at: Instant, event: Event) {
@@ -284,6 +293,8 @@ impl Network {
                 self.schedule(self.now + self.parts.window, Event::Window);
             }
             Event::Absence(node) => self.on_absence(node),
+            Event::Idle(node) => self.on_idle(node),
+            Event::Null(node, null) => self.on_null(node, null),
         }
     }
 

@@ -19,6 +19,7 @@ use airbound_wifi::rate::Rate;
 
 use super::{Event, Network};
 use crate::endpoint::AnyEndpoint;
+use crate::flow::ACCESS_POINT;
 use crate::ingress::{Categories, Ingress};
 use crate::link::AnyLink;
 use crate::packet::Packet;
@@ -170,7 +171,7 @@ impl Network {
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let owner = &parts.transmitters[node.index()];
-        if owner.forming != Forming::AtAccess || owner.shapes {
+        if owner.forming != Forming::AtAccess || owner.shapes || parts.dozers.are_any() {
             return None;
         }
         let ready = Categories::of(parts.medium.ready(self.tx(node)));
@@ -199,6 +200,9 @@ impl Network {
     #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::frame::Payload::category(&packet);
+        if node == ACCESS_POINT {
+            self.parts.dozers.note_buffered(packet.to);
+        }
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_drops(at);
@@ -458,6 +462,7 @@ impl Network {
     fn count_drops(&mut self, now: Instant) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
+            self.parts.dozers.note_gone(lost.packet.to, 1);
             self.forget(&lost.packet, lost.reason);
             self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
         }
