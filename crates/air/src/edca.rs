@@ -4,10 +4,22 @@ use airbound_random::Stream;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::EdcaParameters;
 
+/// The rule by which a counter is reduced when another transmission begins before it has run out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Countdown {
+    /// One at each slot boundary from AIFS on, the one at which the other transmission begins included: a busy period counts as a slot
+    /// (802.11-2020, 10.23.2.4; also Bianchi's model).
+    #[default]
+    Boundaries,
+    /// One for each slot that was idle to its end: DCF (802.11-2020, 10.3.4.3), and ns-3 with EDCA as well.
+    IdleSlots,
+}
+
 /// The contention function (EDCAF) of one category.
 #[derive(Debug, Clone)]
 pub struct Edcaf {
     parameters: EdcaParameters,
+    countdown: Countdown,
     aifs: Span,
     slot: Span,
     /// Slot boundaries left at the start of the idle period; `None` if the last backoff expired without a frame.
@@ -22,7 +34,14 @@ impl Edcaf {
     /// A function without frames; `draws` is the stream of its backoffs.
     #[must_use]
     pub fn new(parameters: EdcaParameters, aifs: Span, slot: Span, draws: Stream) -> Self {
-        Self { parameters, aifs, slot, backoff: None, failures: 0, ready: None, draws }
+        let countdown = Countdown::default();
+        Self { parameters, countdown, aifs, slot, backoff: None, failures: 0, ready: None, draws }
+    }
+
+    /// The same with another rule of counting down.
+    #[must_use]
+    pub fn counting(self, countdown: Countdown) -> Self {
+        Self { countdown, ..self }
     }
 
     /// The TXOP limit; zero allows one exchange.
@@ -74,17 +93,18 @@ impl Edcaf {
         Some(ready.max(idle_since + self.aifs + self.slot * u64::from(self.backoff.unwrap_or(0))))
     }
 
-    /// A transmission, possibly its own, began at `busy` on a channel that was idle since `idle_since`.
-    ///
-    /// A backoff is decremented at each slot boundary from AIFS on, including the one at which the other transmission begins: a busy
-    /// period counts as one slot (802.11-2020, 10.23.2.4; also Bianchi's model). DCF, and ns-3 with EDCA as well, count only slots that
-    /// were idle to their end.
+    /// A transmission, possibly its own, began at `busy` on a channel that was idle since `idle_since`. The backoff is decremented as
+    /// [`Countdown`] says.
     pub fn on_busy(&mut self, idle_since: Instant, busy: Instant) {
         let first = idle_since + self.aifs;
         let Some(backoff) = self.backoff.filter(|_| busy >= first) else { return };
         let slots = u32::try_from((busy - first).div_floor(self.slot)).unwrap_or(u32::MAX);
         let ran_out = backoff <= slots && self.ready.is_none();
-        self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(slots.saturating_add(1))) };
+        let counted = match self.countdown {
+            Countdown::Boundaries => slots.saturating_add(1),
+            Countdown::IdleSlots => slots,
+        };
+        self.backoff = if ran_out { None } else { Some(backoff.saturating_sub(counted)) };
     }
 
     /// Its transmission succeeded, or its frame was given up: the window is reset to the smallest one.
@@ -149,6 +169,20 @@ mod tests {
         one.backoff = Some(5);
         // Two slots elapsed idle; the other transmission begins at the third boundary.
         one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
+        assert_eq!(one.backoff, Some(2));
+    }
+
+    #[test]
+    fn only_slots_idle_to_their_end_count_if_so_wanted() {
+        let mut one = edcaf().counting(Countdown::IdleSlots);
+        one.backoff = Some(5);
+        // Two slots elapsed idle; the other transmission begins at the third boundary, or within the third slot.
+        one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 18));
+        assert_eq!(one.backoff, Some(3));
+        one.on_busy(Instant::ZERO, Instant::ZERO + US(34 + 9 + 8));
+        assert_eq!(one.backoff, Some(2));
+        // A busy period that begins with AIFS takes nothing away.
+        one.on_busy(Instant::ZERO, Instant::ZERO + US(34));
         assert_eq!(one.backoff, Some(2));
     }
 

@@ -55,6 +55,12 @@ pub enum PlanError {
         /// Number of networks in the scenario.
         count: usize,
     },
+    /// The model does not cover an effect of the scenario.
+    #[error("a plan does not cover {key}; remove it, or run the scenario")]
+    Effect {
+        /// The scenario key.
+        key: String,
+    },
     /// A value of the scheme is out of range.
     #[error("the scheme cannot be planned: {problem}")]
     Scheme {

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use airbound_air::edca::Countdown;
 use airbound_scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
@@ -115,6 +116,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (air.width > Width::Mhz80, "air.width is above 80 MHz, the limit of the laboratory's radios".to_owned()),
         (air.band != Band::Ghz5, "air.band is not 5 GHz".to_owned()),
         (air.edca != Edca::Linux, "air.edca is not linux: hostapd sets the parameters".to_owned()),
+        (air.countdown != Countdown::default(), "air.countdown is not boundaries".to_owned()),
         (air.encryption, "air.encryption is on: the laboratory's network is open".to_owned()),
         (!scenario.neighbours.is_empty(), "neighbour networks are not supported".to_owned()),
         (!scenario.interferences.is_empty(), "interference is not supported".to_owned()),
@@ -124,6 +126,8 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
             format!("wire.rate is below {UNBOUNDED}: the laboratory's wire is no bottleneck"),
         ),
+        (scenario.access_point.away.is_some(), "access-point.away is not supported".to_owned()),
+        (scenario.access_point.shaper.is_some(), "access-point.shaper is not supported".to_owned()),
         (
             !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
             "the wire has jitter or loss, which are not supported".to_owned(),
@@ -141,6 +145,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
                 "width differs from air.width"
             } else if matches!(station.channel, ChannelSpec::Trace(_)) {
                 "channels from traces are not supported"
+            } else if station.away.is_some() {
+                "away is not supported"
+            } else if station.power_save.is_some() {
+                "power-save is not supported"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
                 "rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {

@@ -1,5 +1,6 @@
 //! `[air]`: the channel common to all transmitters.
 
+use airbound_air::edca::Countdown;
 use airbound_units::{BitRate, ByteCount, Dbm, Decibel, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Legacy, Width};
 use serde::Serialize;
@@ -39,6 +40,9 @@ pub struct Air {
     pub beacon_size: ByteCount,
     /// Contention parameters of access point and stations.
     pub edca: Edca,
+    /// The rule by which backoffs are counted down.
+    #[serde(skip_serializing_if = "text::is_default", serialize_with = "text::countdown")]
+    pub countdown: Countdown,
     /// Whether data frames carry CCMP (16 bytes each).
     pub encryption: bool,
     /// The loss of an MPDU as a function of the signal-to-noise ratio.
@@ -83,6 +87,7 @@ pub(super) const KEYS: &[&str] = &[
     "beacons",
     "beacon-size",
     "edca",
+    "countdown",
     "encryption",
     "error-model",
     "noise-figure",
@@ -145,6 +150,7 @@ impl Air {
                 Edca::Linux,
                 &[("linux", Edca::Linux), ("equal", Edca::Equal), ("dcf", Edca::Dcf)],
             )?,
+            countdown: section.choice("countdown", Countdown::default(), text::COUNTDOWNS)?,
             encryption: section.boolean("encryption", false)?,
             error_model: section.choice("error-model", ErrorModel::Nist, &[("nist", ErrorModel::Nist)])?,
             noise_figure: section.ranged(

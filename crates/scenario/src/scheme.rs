@@ -66,6 +66,9 @@ pub(super) const QUEUES: Choices = Choices {
         config.check().map_err(|error| error.to_string())
     },
 };
+/// The kinds of queue at a shaper: those that know nothing of Wi-Fi.
+pub(super) const SHAPER_QUEUES: Choices =
+    Choices { kinds: &["fifo", "codel", "pie", "fq-codel"], check: QUEUES.check };
 /// The kinds of rate control.
 pub(super) const RATES: Choices = Choices {
     kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson", LAW],

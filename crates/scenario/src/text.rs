@@ -1,5 +1,6 @@
 //! Text forms of scenario values without one of their own, for reading and printing.
 
+use airbound_air::edca::Countdown;
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
 use serde::{Serialize, Serializer};
@@ -12,6 +13,9 @@ pub(super) const STANDARDS: &[(&str, Format)] =
 
 pub(super) const BANDS: &[(&str, Band)] =
     &[("2.4 GHz", Band::Ghz2), ("5 GHz", Band::Ghz5), ("5.9 GHz", Band::Ghz59)];
+
+pub(super) const COUNTDOWNS: &[(&str, Countdown)] =
+    &[("boundaries", Countdown::Boundaries), ("idle-slots", Countdown::IdleSlots)];
 
 const GUARD_INTERVALS: [GuardInterval; 4] =
     [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
@@ -37,6 +41,15 @@ pub(super) fn standard<S: Serializer>(value: &Format, serializer: S) -> Result<S
 
 pub(super) fn band<S: Serializer>(value: &Band, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(name_of(BANDS, value))
+}
+
+pub(super) fn countdown<S: Serializer>(value: &Countdown, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name_of(COUNTDOWNS, value))
+}
+
+/// Whether a value is its default, which is not printed.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 pub(super) fn guard_interval<S: Serializer>(value: &GuardInterval, serializer: S) -> Result<S::Ok, S::Error> {

@@ -99,6 +99,10 @@ fn rates_belong_to_the_standard() {
     check(&station("width = \"80 MHz\""), &["station.phone.width", "20 MHz to 40 MHz"]);
     check(&with("\"ht\"", "\"ht\"\nguard-interval = \"1600 ns\""), &["air.guard-interval", "400 ns"]);
     check(&with("\"ht\"", "\"ht\"\ncontrol-rate = \"25 Mbit/s\""), &["air.control-rate", "24 Mbit/s"]);
+    check(
+        &with("\"ht\"", "\"ht\"\ncountdown = \"dcf\""),
+        &["test.toml:4:", "air.countdown", "\"idle-slots\""],
+    );
     check(&with("\"ht\"", "\"ht\"\nwidth = \"10 MHz\""), &["air.width", "20 MHz to 40 MHz"]);
     let narrow = |lines: &str| with("\"ht\"", &format!("\"legacy\"\nwidth = \"10 MHz\"{lines}"));
     check(&narrow("\nband = \"5 GHz\""), &["air.band", "10 MHz", "no other band"]);
@@ -406,5 +410,95 @@ fn people_and_spells_are_checked() {
     check(
         &neighbour("mean-on = \"1 us\"\nmean-off = \"1 s\""),
         &["neighbour.n.mean-on", "allowed is 10 us to 3600 s"],
+    );
+}
+
+#[test]
+fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
+    let shaper = |keys: &str| format!("{GOOD}[access-point.shaper]\n{keys}\n");
+    check(&shaper("burst = \"3 kB\""), &["test.toml:11:", "access-point.shaper.rate is missing"]);
+    check(
+        &shaper("rate = \"0 bit/s\""),
+        &["test.toml:12:", "access-point.shaper.rate", "allowed is 1 kbit/s to"],
+    );
+    check(&shaper("rate = \"-1 Mbit/s\""), &["test.toml:12:", "access-point.shaper.rate"]);
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nburst = \"17 MiB\""),
+        &["test.toml:13:", "shaper.burst", "allowed is 0 B to"],
+    );
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nqueue = \"linux\""),
+        &["test.toml:13:", "shaper.queue", "\"fq-codel\""],
+    );
+    check(
+        &shaper("rate = \"1 Mbit/s\"\nlimit = 9"),
+        &["test.toml:13:", "shaper.limit", "rate, burst, queue"],
+    );
+}
+
+#[test]
+fn an_absence_is_shorter_than_its_period() {
+    let away = |keys: &str| with("[[flow]]", &format!("away = {{ {keys} }}\n[[flow]]"));
+    let key = "station.phone.away";
+    check(&away("period = \"1 s\""), &["test.toml:6:", key, "length is missing"]);
+    check(&away("length = \"1 s\""), &["test.toml:6:", key, "period is missing"]);
+    check(
+        &away("period = \"100 ms\", length = \"2 s\""),
+        &["test.toml:6:", "station.phone.away.length", "is 2 s; allowed is less than the period, 100 ms"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"1 s\""),
+        &["test.toml:6:", "away.length", "less than the period"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"0 s\""),
+        &["test.toml:6:", "away.length", "allowed is 1 us to"],
+    );
+    check(&away("period = \"1 s\", length = \"-5 ms\""), &["test.toml:6:", "away.length"]);
+    check(
+        &away("period = \"0 s\", length = \"5 ms\""),
+        &["test.toml:6:", "away.period", "allowed is 1 ms to"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"5 ms\", every = 3"),
+        &["test.toml:6:", "away.every", "announced"],
+    );
+    let access_point = "[access-point]\naway = { period = \"1 s\", length = \"1 h\" }\n";
+    check(
+        &format!("{GOOD}{access_point}"),
+        &["test.toml:12:", "access-point.away.length", "less than the period"],
+    );
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    let both = with("[[flow]]", &format!("away = {{ period = \"1 s\", length = \"1 ms\" }}\n{pipe}"));
+    check(&both, &["test.toml:6:", "station.phone.away", "a trace replaces the radios"]);
+}
+
+#[test]
+fn a_station_saves_power_only_where_beacons_wake_it() {
+    let saving = |keys: &str| with("[[flow]]", &format!("power-save = {{ {keys} }}\n[[flow]]"));
+    check(
+        &saving("timeout = \"0 s\""),
+        &["test.toml:6:", "station.phone.power-save.timeout", "allowed is 1 ms to"],
+    );
+    check(&saving("timeout = \"-1 s\""), &["test.toml:6:", "station.phone.power-save.timeout"]);
+    check(&saving("listen-interval = 0"), &["test.toml:6:", "power-save.listen-interval", "from 1 to 255"]);
+    check(&saving("wake = \"ps-poll\""), &["test.toml:6:", "power-save.wake", "\"null-frame\", \"u-apsd\""]);
+    check(&saving("wake = \"u-apsd\", timeout = \"1 s\""), &["test.toml:6:", "power-save.timeout", "u-apsd"]);
+    check(&saving("sleep = true"), &["test.toml:6:", "power-save.sleep", "listen-interval"]);
+    let silent = saving("").replace("standard = \"ht\"", "standard = \"ht\"\nbeacons = false");
+    check(&silent, &["test.toml:7:", "station.phone.power-save", "air.beacons is false"]);
+    let away = saving("").replace("[[flow]]", "away = { period = \"1 s\", length = \"1 ms\" }\n[[flow]]");
+    check(&away, &["test.toml:6:", "station.phone.power-save", "one of the two"]);
+    let behind = "[[station]]\nname = \"far\"\nvia = \"phone\"\n";
+    check(
+        &format!("{}{behind}", saving("")),
+        &["test.toml:6:", "station.phone.power-save", "others are reached"],
+    );
+    let far = format!("{GOOD}{behind}power-save = {{}}\n");
+    check(&far, &["test.toml:14:", "station.far.power-save", "hear the access point"]);
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    check(
+        &saving("").replace("[[flow]]", pipe),
+        &["test.toml:6:", "power-save", "a trace replaces the radios"],
     );
 }

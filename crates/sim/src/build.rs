@@ -9,7 +9,9 @@ use airbound_control::queue::{
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::control_frames;
 use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::mpdu::{DATA_HEADER, FCS};
 use airbound_wifi::rate::{Format, Legacy};
 use airbound_wifi::timing::ppdu_duration;
 
@@ -20,8 +22,8 @@ use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::Meters;
-use crate::network::{Beacons, DemandChange, Forming, Medium, Parts, Pipe, Transmitter};
-use crate::path::{Bottleneck, Wire, WireWay};
+use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
+use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
 use crate::site::Site;
 use crate::topology::Tree;
@@ -53,6 +55,10 @@ impl Blueprint<'_> {
             for _ in 0..network.transmitters {
                 built.push(self.neighbour(network)?);
             }
+        }
+        built[ACCESS_POINT.index()].absence = scenario.access_point.away;
+        for (transmitter, station) in built.iter_mut().skip(1).zip(&scenario.stations) {
+            transmitter.absence = station.away;
         }
         for (node, header, source) in sources {
             built[node.index()].ingress.add(header, source);
@@ -95,8 +101,15 @@ impl Blueprint<'_> {
             duration: ppdu_duration(scenario.air.band.legacy(Legacy::Mbps6), scenario.air.beacon_size),
             due: false,
         });
+        // A null frame has the header of a data frame and nothing else.
+        let null = DATA_HEADER + FCS;
+        let (band, rate) = (scenario.air.band, Legacy::Mbps24);
+        let null = ppdu_duration(band.legacy(rate), null) + band.sifs() + control_frames::ack(rate, band);
+        let saving = scenario.stations.iter().map(|station| station.power_save);
+        let dozers = Dozers::new(std::iter::once(None).chain(saving).collect(), null);
         Ok(Parts {
             end,
+            dozers,
             transmitters: built,
             medium,
             contention: contention.collect(),
@@ -192,6 +205,7 @@ impl Blueprint<'_> {
             Edca::Dcf => EdcaParameters::dcf(),
         };
         Edcaf::new(parameters, air.band.aifs(parameters.aifsn), air.band.slot(), draws)
+            .counting(air.countdown)
     }
 
     fn access_point(&self, flows: &[Flow]) -> Result<Transmitter, BuildError> {
@@ -207,7 +221,18 @@ impl Blueprint<'_> {
         let path = &scenario.access_point.path;
         let deciders = (&self.scheme.queue, &self.scheme.rate);
         let link = self.link(ACCESS_POINT, deciders, path, scenario.air.standard, (&default, &peers))?;
-        Ok(self.node(link, path, Ingress::new(self.wire(flows, 0))))
+        let ingress = Ingress::new(self.wire(flows, 0));
+        let ingress = match &scenario.access_point.shaper {
+            Some(shaper) => ingress.shaped(self.shaper(shaper)?),
+            None => ingress,
+        };
+        Ok(self.node(link, path, ingress))
+    }
+
+    fn shaper(&self, shaper: &scenario::Shaper) -> Result<Shaper, BuildError> {
+        let config: QueueConfig = slot_config(&shaper.queue, "access-point.shaper.queue")?;
+        let queue = ShaperQueue::new(&config, seed_for(self.seed, Purpose::Queue, 4 << 32))?;
+        Ok(Shaper::new(shaper.rate, shaper.burst, queue))
     }
 
     /// Builds a station, which sends as configured in `[uplink]`; a relay sends as the access point does, which it replaces.
@@ -425,6 +450,8 @@ impl Blueprint<'_> {
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
             channel_load: Default::default(),
+            absence: None,
+            is_away: false,
             wake: Instant::MAX,
         }
     }

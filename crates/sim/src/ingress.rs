@@ -5,13 +5,13 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 
-use airbound_control::frame::{FlowId, Payload};
+use airbound_control::frame::{Dropped, FlowId, Payload};
 use airbound_control::queue::Arrivals;
 use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 
 use crate::packet::{Header, Kind, Packet};
-use crate::path::Wire;
+use crate::path::{Shaper, Wire};
 use airbound_traffic::{FrameStart, Source};
 
 /// The sources of one transmitter, and the wire between.
@@ -27,6 +27,8 @@ pub(crate) struct Ingress {
     /// Packets on the wire, by category, in order of arrival; and their number.
     transit: [VecDeque<(Instant, Packet)>; 4],
     flying: usize,
+    /// The shaper behind the wire; `None` without one.
+    shaper: Option<Box<Shaper>>,
 }
 
 /// The time at which a source sends, with the number of the source in the lower bits: one comparison for both.
@@ -87,7 +89,13 @@ impl Ingress {
             wire,
             transit: Default::default(),
             flying: 0,
+            shaper: None,
         }
+    }
+
+    /// The same with a shaper behind the wire.
+    pub(crate) fn shaped(self, shaper: Shaper) -> Self {
+        Self { direct: false, shaper: Some(Box::new(shaper)), ..self }
     }
 
     pub(crate) fn add(&mut self, header: Header, source: Source) {
@@ -120,12 +128,18 @@ impl Ingress {
         let soonest = |(header, source): &(Header, Source)| {
             source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
         };
-        sources.filter_map(soonest).chain(flying).min()
+        let shaped = self.shaper.as_ref().and_then(|shaper| shaper.next_departure(category));
+        sources.filter_map(soonest).chain(flying).chain(shaped).min()
     }
 
-    /// Number of packets on the wire.
-    pub(crate) const fn in_transit(&self) -> usize {
-        self.flying
+    /// Number of packets on the wire and in the shaper.
+    pub(crate) fn in_transit(&self) -> usize {
+        self.flying + self.shaper.as_ref().map_or(0, |shaper| shaper.held())
+    }
+
+    /// The next packet that the shaper's queue has dropped, with the time.
+    pub(crate) fn take_dropped(&mut self) -> Option<(Instant, Dropped<Packet>)> {
+        self.shaper.as_mut()?.take_dropped()
     }
 
     /// Puts a packet of an endpoint, sent now, on the wire. Returns its arrival, or `None` if it was lost.
@@ -226,6 +240,21 @@ impl Ingress {
             return Some((packet.sent, packet));
         }
         self.send_until(until, observer);
+        if self.shaper.is_none() {
+            return self.land(until);
+        }
+        while let Some((at, packet)) = self.land(until) {
+            if let Some(shaper) = &mut self.shaper {
+                shaper.offer(at, packet);
+            }
+        }
+        let shaper = self.shaper.as_mut()?;
+        shaper.advance(until);
+        shaper.take_passed()
+    }
+
+    /// Takes the next packet off the wire that arrives by `until`, with its arrival time.
+    fn land(&mut self, until: Instant) -> Option<(Instant, Packet)> {
         if self.flying == 0 {
             return None;
         }

@@ -127,7 +127,8 @@ impl Building<'_> {
         let draws = Stream::new(self.seed, Purpose::Backoff, (node * 4 + category.index()) as u64);
         let band = self.scenario.air.band;
         let parameters = self.parameters(node, category);
-        Edcaf::new(parameters, band.aifs(parameters.aifsn), band.slot(), draws)
+        let countdown = self.scenario.air.countdown;
+        Edcaf::new(parameters, band.aifs(parameters.aifsn), band.slot(), draws).counting(countdown)
     }
 
     fn access_point(&self) -> Result<Node, ConfigError> {

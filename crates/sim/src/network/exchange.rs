@@ -15,6 +15,7 @@ use super::delivery::AgreementId;
 use super::transmitter::InHardware;
 use super::{Event, Network, link_id};
 use crate::endpoint::AnyEndpoint;
+use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
 
 impl Network {
@@ -74,9 +75,9 @@ impl Network {
         }
     }
 
-    /// Whether the next transmission is a beacon, which precedes all data.
+    /// Whether the next transmission is a beacon, or a null frame after one, which precede all data.
     pub(super) fn beacon_is_due(&self) -> bool {
-        self.parts.beacons.is_some_and(|beacons| beacons.due)
+        self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
     }
 
     /// Prepares PPDUs of the winners; those without one withdraw.
@@ -103,11 +104,12 @@ impl Network {
     fn start_exchange(&mut self, at: AccessId) {
         let (node, now) = (self.node_of(at), self.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
+        let heard = self.heard(node, at.category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
             return;
         };
-        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), quality);
+        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), heard);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -156,21 +158,26 @@ impl Network {
         }
     }
 
-    /// Schedules a due beacon, which precedes all data.
+    /// Schedules a due beacon, which precedes all data; there is none while the access point's radio is away.
     pub(super) fn on_beacon_due(&mut self) {
+        let is_away = self.parts.transmitters.first().is_some_and(|node| node.is_away);
         if let Some(beacons) = &mut self.parts.beacons {
-            beacons.due = true;
+            beacons.due |= !is_away;
             let next = self.now + beacons.interval;
             self.schedule(next, Event::Beacon);
         }
     }
 
     pub(super) fn transmit_beacon(&mut self) {
-        let Some(beacons) = &mut self.parts.beacons else { return };
+        let Some(beacons) = self.parts.beacons.as_mut().filter(|beacons| beacons.due) else {
+            self.transmit_null();
+            return;
+        };
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.parts.medium.hold(self.now, end);
         self.note_busy(self.now, end);
+        self.announce();
     }
 
     /// Handles the start or the end of a burst of interference: meanwhile every transmitter finds the channel busy.
@@ -270,6 +277,9 @@ impl Network {
         let next_since =
             if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
+        if self.parts.dozers.are_any() {
+            self.on_exchanged(node, receiver, success);
+        }
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware has finished the frame; the next one starts with the least window.
             self.parts.medium.settle(at, Settled::GaveUp);
@@ -304,10 +314,14 @@ impl Network {
             boundaries_known: true,
             descriptor: done.descriptor,
         };
+        if node == ACCESS_POINT {
+            self.parts.dozers.note_gone(report.descriptor.station, usize::from(report.acknowledged.count()));
+        }
         let mut returned = std::mem::take(&mut self.returned);
         self.parts.transmitters[node.index()].link.on_report(self.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
+            self.parts.dozers.note_gone(mpdu.packet.to, 1);
             self.forget(&mpdu.packet, reason);
             self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
         }
@@ -331,6 +345,9 @@ impl Network {
     /// Sends the next PPDU of the same category without contention, if it fits in the TXOP. Returns whether it does.
     fn continue_txop(&mut self, ended: &Exchange) -> bool {
         let (node, category) = (self.node_of(ended.at), ended.at.category);
+        if self.parts.transmitters[node.index()].is_away {
+            return false;
+        }
         let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware[category.index()].is_empty()
@@ -339,6 +356,7 @@ impl Network {
             return false;
         }
         let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
+        let heard = self.heard(node, category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
             return false;
@@ -348,7 +366,7 @@ impl Network {
             return false;
         }
         let ppdu = (&first.descriptor, rate);
-        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, quality) else { return false };
+        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, heard) else { return false };
         self.note_start(ended.at, start, &timing, quality);
         true
     }

@@ -1,9 +1,11 @@
 //! Path elements other than networks: the wire between servers and access points, and pipes whose rate follows a trace.
 
 mod pipe;
+mod shaper;
 mod wire;
 
 pub use pipe::{Pipe, PipeSpec, Sharing, Turn};
+pub(crate) use shaper::{Shaper, ShaperQueue};
 pub(crate) use wire::{Bottleneck, Way as WireWay, Wire};
 
 /// Direction over an access link.
