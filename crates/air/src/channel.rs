@@ -32,7 +32,7 @@ use crate::exchange::{ExchangeTiming, Phy, PhyConfig, Ppdu};
 use crate::propagation::LinkQuality;
 
 /// Shortest PPDU limit with which a TXOP is continued.
-const SHORTEST_PPDU: Span = Span::from_micros(100);
+pub(crate) const SHORTEST_PPDU: Span = Span::from_micros(100);
 
 /// A transmitter of a channel, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,6 +5,8 @@
 //! | [`channel`] | contention, transmissions and their outcome |
 //! | [`edca`] | the backoff of one access category, computed without stepping through slots |
 //! | [`exchange`] | durations of frame exchanges, and the reception of their MPDUs |
+//! | [`hearing`] | who hears whom |
+//! | [`partial`] | the channel of transmitters that do not all hear each other |
 //! | [`reorder`] | the receiver's reordering buffer |
 //! | [`propagation`] | links: path loss, shadowing, fading, people, interference |
 //! | [`trace`] | measured traces of bandwidth, delivery opportunities and signal-to-noise ratio |
@@ -14,6 +16,8 @@
 pub mod channel;
 pub mod edca;
 pub mod exchange;
+pub mod hearing;
+pub mod partial;
 pub mod propagation;
 pub mod reorder;
 pub mod trace;
