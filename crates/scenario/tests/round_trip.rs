@@ -139,6 +139,14 @@ fn scenario_text() -> impl Strategy<Value = String> {
         (1u64..90_000, 0u32..9000, prop_oneof![Just("fifo"), Just("fq-codel")]).prop_map(|(rate, burst, queue)| format!(
             "[access-point.shaper]\nrate = \"{rate} kbit/s\"\nburst = \"{burst} B\"\nqueue = \"{queue}\"\n"
         )),
+        Just("[hearing]\nmatrix = { s0 = [], access-point = [\"s0\"] }\n".to_owned()),
+        Just("[[neighbour]]\nname = \"n\"\n[hearing]\nmatrix = { n = [\"access-point\"] }\n".to_owned()),
+        (1u32..90, 0u32..30).prop_map(|(x, loss)| format!(
+            "[hearing]\nsize = [\"100 m\", \"9.5 m\"]\nexponent = 2\nreference-loss = \"20 dB\"\n\
+             walls = [{{ from = [\"{x} m\", \"0 m\"], to = [\"{x} m\", \"8 m\"], loss = \"{loss} dB\" }}]\n\
+             places = {{ access-point = [\"4 m\", \"5 m\"], s0 = [\"{x} m\", \"9 m\"], s1 = [\"0 m\", \"0 m\"], \
+             s2 = [\"1 m\", \"1.5 m\"] }}\n"
+        )),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),
@@ -176,7 +184,10 @@ fn scenario_text() -> impl Strategy<Value = String> {
                 );
             }
             // Networks share the air.
-            if has_pipe && extras.contains("[[network]]") { text } else { text + &extras }
+            // So do those that hear each other, and places are those of stations that exist.
+            let is_shared = extras.contains("[[network]]") || extras.contains("[hearing]");
+            let is_partial = extras.contains("places") && stations.len() < 3;
+            if (has_pipe && is_shared) || is_partial { text } else { text + &extras }
         })
 }
 
@@ -215,7 +226,14 @@ fn scenario_reading_never_panics() {
 #[test]
 fn any_override_never_panics() {
     bolero::check!().with_type::<(String, String)>().with_iterations(2000).for_each(|(key, value)| {
-        for key in [key.clone(), format!("flow.vr.{key}"), format!("station.0.channel.{key}")] {
+        let keys = [
+            key.clone(),
+            format!("flow.vr.{key}"),
+            format!("station.0.channel.{key}"),
+            format!("hearing.{key}"),
+            format!("hearing.matrix.{key}"),
+        ];
+        for key in keys {
             let _ = shipped()[0].load(&Overrides::from_pairs(&[(&key, value)]));
         }
     });

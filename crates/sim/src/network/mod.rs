@@ -10,6 +10,7 @@ mod delivery;
 mod domain;
 mod exchange;
 pub(crate) mod medium;
+mod partial;
 mod transmitter;
 
 use airbound_air::channel::AccessId;
