@@ -16,7 +16,7 @@ use super::{Neighbour, Scenario, Station};
 /// The name of the access point among those of stations and neighbours.
 const ACCESS_POINT: &str = "access-point";
 
-/// Who hears whom; without it all transmitters of a channel hear each other.
+/// The transmitters that each transmitter hears; without it all transmitters of a channel hear each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Hearing {
@@ -260,7 +260,7 @@ fn read_wall(section: &Section<'_>, floor: &Floor) -> Result<Wall, ScenarioError
 }
 
 impl Scenario {
-    /// Who hears whom, by number: the access point, the stations, the transmitters of neighbours. `None` if all hear each other.
+    /// The transmitters that each hears, by number: the access point, the stations, the transmitters of neighbours. `None` if all hear each other.
     #[must_use]
     pub fn hearing(&self) -> Option<Matrix> {
         let hearing = self.hearing.as_ref()?;

@@ -118,7 +118,7 @@ pub struct Scenario {
     /// Bursts of interference.
     #[serde(rename = "interference")]
     pub interferences: Vec<Interference>,
-    /// Who hears whom; `None`: all transmitters hear each other.
+    /// The transmitters that each transmitter hears; `None`: all transmitters hear each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hearing: Option<Hearing>,
 }

@@ -40,7 +40,7 @@ use carrier::Carrier;
 use exchange::Ongoing;
 use frame::{Frame, Part};
 
-/// What happens to an exchange at a time that is known before.
+/// An effect on an exchange at a time that is known before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     /// No response began.
