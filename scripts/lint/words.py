@@ -36,7 +36,6 @@ RENAMED = {
     "Voice": ("Verbosity", EVERYWHERE),
     "Within": ("Host", EVERYWHERE),
     "books": ("conservation", ("sim",)),
-    "hearing": ("channel_load", EVERYWHERE),
     "inside": ("inner_queue", ("control",)),
     "ladder": ("rate_set", ("control",)),
     "or_none": ("optional", EVERYWHERE),

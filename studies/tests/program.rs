@@ -28,6 +28,14 @@ fn only_known_papers_and_pages_are_taken() {
     assert!(text.contains("is a folder"), "{text}");
 }
 
+#[test]
+fn tables_of_users_are_looked_at_first() {
+    let text = refuse(&["validate", "closed", "--quick", "--data", "."]);
+    assert!(text.contains("--data is for the rung ns3 alone"), "{text}");
+    let text = refuse(&["validate", "ns3", "--quick", "--data", "nowhere"]);
+    assert!(text.contains("nowhere has no table; allowed are files named hidden.csv"), "{text}");
+}
+
 fn printed(place: &Place, arguments: &[&str]) -> String {
     let output = place.run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -14,8 +14,8 @@
 //! | the channel is idle | [`Channel::release`] |
 //!
 //! Random numbers are drawn in [`Channel::transmit`]; the outcome is settled in [`Channel::take_ended`], since interference may arrive
-//! while a PPDU is on the air. All transmitters sense each other: a collision is two or more that begin at the same instant. Carrier
-//! sense has a transmitter as its argument, so that hidden nodes would change only this module.
+//! while a PPDU is on the air. All transmitters sense each other: a collision is two or more that begin at the same instant.
+//! Those that do not all hear each other have a channel of their own, [`crate::partial`].
 //!
 //! Calls in any order and with any [`AccessId`] are safe. Unknown contention functions are ignored; a PPDU that has not won an access
 //! is transmitted nevertheless.
@@ -32,7 +32,7 @@ use crate::exchange::{ExchangeTiming, Phy, PhyConfig, Ppdu};
 use crate::propagation::LinkQuality;
 
 /// Shortest PPDU limit with which a TXOP is continued.
-const SHORTEST_PPDU: Span = Span::from_micros(100);
+pub(crate) const SHORTEST_PPDU: Span = Span::from_micros(100);
 
 /// A transmitter of a channel, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

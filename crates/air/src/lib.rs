@@ -6,6 +6,8 @@
 //! | [`channel`] | contention, transmissions and their outcome |
 //! | [`edca`] | the backoff of one access category, computed without stepping through slots |
 //! | [`exchange`] | durations of frame exchanges, and the reception of their MPDUs |
+//! | [`hearing`] | who hears whom |
+//! | [`partial`] | the channel of transmitters that do not all hear each other |
 //! | [`reorder`] | the receiver's reordering buffer |
 //! | [`power_save`] | when a station's radio sleeps, and what wakes it |
 //! | [`propagation`] | links: path loss, shadowing, fading, people, interference |
@@ -17,6 +19,8 @@ pub mod absence;
 pub mod channel;
 pub mod edca;
 pub mod exchange;
+pub mod hearing;
+pub mod partial;
 pub mod power_save;
 pub mod propagation;
 pub mod reorder;

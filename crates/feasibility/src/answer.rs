@@ -143,6 +143,9 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     if let Some(key) = uncovered(scenario) {
         return Err(PlanError::Effect { key });
     }
+    if scenario.hearing().is_some() {
+        return Err(PlanError::Effect { key: "hearing".to_owned() });
+    }
     let demands = demand::of_flows(scenario, demands)?;
     for station in &scenario.stations {
         if let ChannelSpec::Trace(trace) = &station.channel

@@ -121,6 +121,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         (!scenario.neighbours.is_empty(), "neighbour networks are not supported".to_owned()),
         (!scenario.interferences.is_empty(), "interference is not supported".to_owned()),
         (!scenario.networks.is_empty(), "several networks ([[network]]) are not supported".to_owned()),
+        (
+            scenario.hearing.is_some(),
+            "[hearing] is not supported: the laboratory's radios all hear each other".to_owned(),
+        ),
         (scenario.has_relays(), "relays are not supported".to_owned()),
         (
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),

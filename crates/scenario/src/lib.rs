@@ -11,6 +11,7 @@ mod disturbance;
 pub mod draft;
 mod error;
 mod flow;
+mod hearing;
 mod link;
 mod names;
 mod network;
@@ -45,8 +46,8 @@ pub use air::{Air, Edca, ErrorModel};
 pub use airbound_air::absence::Absence;
 pub use airbound_air::power_save::{PowerSave, Wake};
 pub use airbound_air::propagation::{
-    Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Independence, Interference, LogDistance, Motion,
-    Position, Shape, TraceLink, TraceUse, Walk,
+    Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Floor, Independence, Interference, LogDistance,
+    Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
 };
 pub use airbound_control::link::DriverOrder;
 pub use conference::{Access, Client, Conference, Encoder};
@@ -54,6 +55,7 @@ pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
 pub use flow::{Bulk, Datagrams, Direction, Flow, ShortTransfers, TcpOptions, Traffic, Transport, VrStream};
+pub use hearing::{Hearing, Places};
 pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{Form, Path, Preset};
@@ -122,6 +124,9 @@ pub struct Scenario {
     /// Bursts of interference.
     #[serde(rename = "interference")]
     pub interferences: Vec<Interference>,
+    /// The transmitters that each transmitter hears; `None`: all transmitters hear each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hearing: Option<Hearing>,
 }
 
 const KEYS: &[&str] = &[
@@ -145,6 +150,7 @@ const KEYS: &[&str] = &[
     "session",
     "neighbour",
     "interference",
+    "hearing",
 ];
 
 /// The longest run.
@@ -252,7 +258,8 @@ impl Scenario {
         for name in &schemes {
             scheme.named(name, &top.place_of("schemes"))?;
         }
-        Ok(Self {
+        let hearing = hearing::read(top, &stations, &neighbours, &empty_groups)?;
+        let scenario = Self {
             title: read_line(top, "title")?,
             description: read_line(top, "description")?,
             duration,
@@ -276,7 +283,10 @@ impl Scenario {
             session,
             neighbours,
             interferences: read_all(top, "interference", Interference::read, |entry| &entry.name)?,
-        })
+            hearing,
+        };
+        scenario.check_hearing(top)?;
+        Ok(scenario)
     }
 
     /// The resolved scenario as TOML: reading it again gives the same scenario.

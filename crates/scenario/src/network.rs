@@ -268,6 +268,7 @@ impl Network {
             session: None,
             neighbours: Vec::new(),
             interferences: whole.interferences.clone(),
+            hearing: None,
             stations,
             ..*whole
         }

@@ -145,6 +145,14 @@ fn scenario_text() -> impl Strategy<Value = String> {
         (1u64..90_000, 0u32..9000, prop_oneof![Just("fifo"), Just("fq-codel")]).prop_map(|(rate, burst, queue)| format!(
             "[access-point.shaper]\nrate = \"{rate} kbit/s\"\nburst = \"{burst} B\"\nqueue = \"{queue}\"\n"
         )),
+        Just("[hearing]\nmatrix = { s0 = [], access-point = [\"s0\"] }\n".to_owned()),
+        Just("[[neighbour]]\nname = \"n\"\n[hearing]\nmatrix = { n = [\"access-point\"] }\n".to_owned()),
+        (1u32..90, 0u32..30).prop_map(|(x, loss)| format!(
+            "[hearing]\nsize = [\"100 m\", \"9.5 m\"]\nexponent = 2\nreference-loss = \"20 dB\"\n\
+             walls = [{{ from = [\"{x} m\", \"0 m\"], to = [\"{x} m\", \"8 m\"], loss = \"{loss} dB\" }}]\n\
+             places = {{ access-point = [\"4 m\", \"5 m\"], s0 = [\"{x} m\", \"9 m\"], s1 = [\"0 m\", \"0 m\"], \
+             s2 = [\"1 m\", \"1.5 m\"] }}\n"
+        )),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),
@@ -181,9 +189,11 @@ fn scenario_text() -> impl Strategy<Value = String> {
                     "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{demand}\n{traffic}\n"
                 );
             }
-            // Networks share the air, and a pipe has no radios.
-            let needs_air = ["[[network]]", "[access-point.away]", "power-save"].iter().any(|part| extras.contains(part));
-            if has_pipe && needs_air { text } else { text + &extras }
+            // Networks share the air, and so do those that hear each other; a pipe has no radios. Places are those of stations that exist.
+            let shared = ["[[network]]", "[hearing]", "[access-point.away]", "power-save"];
+            let needs_air = shared.iter().any(|part| extras.contains(part));
+            let is_partial = extras.contains("places") && stations.len() < 3;
+            if (has_pipe && needs_air) || is_partial { text } else { text + &extras }
         })
 }
 
@@ -222,7 +232,14 @@ fn scenario_reading_never_panics() {
 #[test]
 fn any_override_never_panics() {
     bolero::check!().with_type::<(String, String)>().with_iterations(2000).for_each(|(key, value)| {
-        for key in [key.clone(), format!("flow.vr.{key}"), format!("station.0.channel.{key}")] {
+        let keys = [
+            key.clone(),
+            format!("flow.vr.{key}"),
+            format!("station.0.channel.{key}"),
+            format!("hearing.{key}"),
+            format!("hearing.matrix.{key}"),
+        ];
+        for key in keys {
             let _ = shipped()[0].load(&Overrides::from_pairs(&[(&key, value)]));
         }
     });

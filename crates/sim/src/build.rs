@@ -29,6 +29,7 @@ use crate::site::Site;
 use crate::topology::Tree;
 use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
+use airbound_air::partial::PartialChannel;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
@@ -89,7 +90,13 @@ impl Blueprint<'_> {
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
         let medium = match scenario.pipe() {
             Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
-            None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
+            None => match scenario.hearing() {
+                None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
+                Some(hearing) => {
+                    let channel = PartialChannel::new(scenario.air.phy_config(), scenario.air.eifs, hearing);
+                    Medium::Partial(Box::new(channel))
+                }
+            },
         };
         let contention = (0..nodes).map(|node| {
             let reception = Stream::new(self.seed, Purpose::Reception, node as u64);

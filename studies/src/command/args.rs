@@ -103,6 +103,7 @@ Examples:
   airbound validate                       everything
   airbound validate ns3 --json            one rung, for machines
   airbound validate closed bianchi --quick
+  airbound validate ns3 --data tables     hidden.csv of that folder instead of the recorded runs
 
 Exit code 1: a row that has a tolerance falls outside it.")]
 pub(super) struct Validate {
@@ -118,6 +119,9 @@ pub(super) struct Validate {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
+    /// ns3: judge the tables of this folder, with the columns of those in studies/data, instead of these
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) data: Option<PathBuf>,
     /// lab: only the cases whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(super) only: Option<String>,

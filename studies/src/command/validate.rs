@@ -8,7 +8,7 @@ use airbound_runs::jobs;
 
 use super::args::Validate;
 use super::error::CommandError;
-use crate::ladder::Rung;
+use crate::ladder::{Rung, TableError, ns3_rows_of};
 use crate::{Effort, markdown};
 #[cfg(target_os = "linux")]
 use crate::{
@@ -22,6 +22,10 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
         first_seed: 1,
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
+    if validate.data.is_some() && validate.rungs != ["ns3"] {
+        let problem = "--data is for the rung ns3 alone; write airbound validate ns3 --data FOLDER";
+        return Err(CommandError::Input(problem.to_owned()));
+    }
     let mut all: Vec<ValidationRow> = Vec::new();
     let wanted =
         |rung: &Rung| validate.rungs.is_empty() || validate.rungs.iter().any(|name| name == rung.name());
@@ -29,7 +33,13 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
     let steps = Steps::new(verbosity, rungs.len());
     for rung in rungs {
         steps.begin(rung.name());
-        let rows = rung.rows(effort).map_err(|error| CommandError::Defect(error.to_string()))?;
+        let rows = match &validate.data {
+            None => rung.rows(effort).map_err(|error| CommandError::Defect(error.to_string()))?,
+            Some(folder) => ns3_rows_of(folder, effort).map_err(|error| match error {
+                TableError::Trial(error) => CommandError::Defect(error.to_string()),
+                other => CommandError::Input(other.to_string()),
+            })?,
+        };
         let text = if validate.markdown {
             markdown(rung, &rows)
         } else {

@@ -13,6 +13,7 @@ mod table;
 use airbound_report::ValidationRow;
 
 use crate::{Effort, TrialError};
+pub use ns3::{TableError, rows_of as ns3_rows_of};
 
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,7 @@
 
 mod config;
 mod fading;
+mod floor;
 mod links;
 mod passes;
 mod people;
@@ -23,6 +24,7 @@ pub use config::{
     LogDistance, Motion, Position, Shape, TraceLink, TraceUse, Walk,
 };
 use fading::Fader;
+pub use floor::{Floor, Place, Wall};
 pub use links::{LinkId, Links};
 use people::{Blocker, RoomActivity};
 use shadowing::Shadowing;

@@ -108,8 +108,9 @@ impl Capture {
         if protected {
             let rts_end = view.start() + view.first_frame();
             let rts = Frame::rts(from, to, view.end() - rts_end);
-            self.control_frame(&rts, view.start(), control_rate, view.collided());
-            if view.collided() {
+            let is_answered = view.end() > view.ppdu_start();
+            self.control_frame(&rts, view.start(), control_rate, view.collided() && !is_answered);
+            if !is_answered {
                 return;
             }
             let cts_start = rts_end + sifs;

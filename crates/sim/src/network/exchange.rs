@@ -13,7 +13,7 @@ use airbound_wifi::rate::Rate;
 
 use super::delivery::AgreementId;
 use super::transmitter::InHardware;
-use super::{Event, Network, link_id};
+use super::{Event, Medium, Network, link_id};
 use crate::endpoint::AnyEndpoint;
 use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
@@ -53,6 +53,10 @@ impl Network {
 
     /// Transmits at the time returned by [`Network::next_access`].
     pub(super) fn transmit(&mut self) {
+        if matches!(self.parts.medium, Medium::Partial(_)) {
+            self.step_partial();
+            return;
+        }
         if self.beacon_is_due() {
             self.transmit_beacon();
         } else {
@@ -101,7 +105,7 @@ impl Network {
     }
 
     /// Starts the exchange of the first PPDU of a category that won the channel.
-    fn start_exchange(&mut self, at: AccessId) {
+    pub(super) fn start_exchange(&mut self, at: AccessId) {
         let (node, now) = (self.node_of(at), self.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
         let heard = self.heard(node, at.category, quality);
@@ -109,7 +113,8 @@ impl Network {
         let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
             return;
         };
-        let timing = parts.medium.transmit(now, at, (&first.descriptor, rate), heard);
+        let to = TxId(self.first_tx + first.descriptor.station.0);
+        let timing = parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -176,7 +181,9 @@ impl Network {
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.parts.medium.hold(self.now, end);
-        self.note_busy(self.now, end);
+        if !matches!(self.parts.medium, Medium::Partial(_)) {
+            self.note_busy(self.now, end);
+        }
         self.announce();
     }
 
@@ -366,7 +373,10 @@ impl Network {
             return false;
         }
         let ppdu = (&first.descriptor, rate);
-        let Some(timing) = parts.medium.continue_txop(self.now, ended, ppdu, heard) else { return false };
+        let to = TxId(self.first_tx + first.descriptor.station.0);
+        let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, heard) else {
+            return false;
+        };
         self.note_start(ended.at, start, &timing, quality);
         true
     }

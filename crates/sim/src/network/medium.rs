@@ -1,10 +1,12 @@
-//! The medium shared by transmitters: a channel with contention, or a measured trace that carries packets one after the other.
+//! The medium shared by transmitters: a channel with contention, on which all hear each other or not, or a measured trace that carries
+//! packets one after the other.
 
 use std::collections::BTreeMap;
 
 use airbound_air::channel::{AccessId, Channel, Exchange, Settled, TxId};
 use airbound_air::edca::Edcaf;
 use airbound_air::exchange::{Answer, ExchangeTiming, Ppdu};
+use airbound_air::partial::PartialChannel;
 use airbound_air::propagation::LinkQuality;
 use airbound_air::trace::Capacity;
 use airbound_control::frame::{Payload as _, TxDescriptor};
@@ -17,10 +19,15 @@ use airbound_wifi::timing::PPDU_MAX_TIME;
 
 use crate::packet::Packet;
 
+/// The access point of a network that has a channel for itself.
+const ACCESS_POINT: TxId = TxId(0);
+
 /// The medium of a network.
 #[derive(Debug)]
 pub(crate) enum Medium {
     Channel(Channel),
+    /// Transmitters that do not all hear each other.
+    Partial(Box<PartialChannel>),
     Pipe(Pipe),
 }
 
@@ -124,6 +131,7 @@ impl Medium {
     pub(crate) fn add(&mut self, edca: [Edcaf; 4], reception: Stream) -> TxId {
         match self {
             Self::Channel(channel) => channel.add(edca, reception),
+            Self::Partial(channel) => channel.add(edca, reception),
             Self::Pipe(pipe) => {
                 pipe.transmitters += 1;
                 TxId(pipe.transmitters - 1)
@@ -135,6 +143,7 @@ impl Medium {
     pub(crate) fn is_ready(&self, at: AccessId) -> bool {
         match self {
             Self::Channel(channel) => channel.is_ready(at),
+            Self::Partial(channel) => channel.is_ready(at),
             Self::Pipe(pipe) => pipe.ready.contains_key(&at),
         }
     }
@@ -143,6 +152,7 @@ impl Medium {
     pub(crate) fn ready(&self, tx: TxId) -> [bool; 4] {
         match self {
             Self::Channel(channel) => channel.ready(tx),
+            Self::Partial(channel) => channel.ready(tx),
             Self::Pipe(pipe) => {
                 Category::ALL.map(|category| pipe.ready.contains_key(&AccessId { tx, category }))
             }
@@ -152,6 +162,7 @@ impl Medium {
     pub(crate) fn ready_since(&self, at: AccessId) -> Option<Instant> {
         match self {
             Self::Channel(channel) => channel.ready_since(at),
+            Self::Partial(channel) => channel.ready_since(at),
             Self::Pipe(pipe) => pipe.ready.get(&at).copied(),
         }
     }
@@ -159,6 +170,7 @@ impl Medium {
     pub(crate) fn longest_ppdu(&self, at: AccessId) -> Span {
         match self {
             Self::Channel(channel) => channel.longest_ppdu(at),
+            Self::Partial(channel) => channel.longest_ppdu(at),
             Self::Pipe(_) => PPDU_MAX_TIME,
         }
     }
@@ -166,6 +178,7 @@ impl Medium {
     pub(crate) fn set_ready(&mut self, now: Instant, at: AccessId) {
         match self {
             Self::Channel(channel) => channel.set_ready(now, at),
+            Self::Partial(channel) => channel.set_ready(now, at),
             Self::Pipe(pipe) => {
                 pipe.ready.entry(at).or_insert(now);
             }
@@ -175,6 +188,7 @@ impl Medium {
     pub(crate) fn clear_ready(&mut self, at: AccessId) {
         match self {
             Self::Channel(channel) => channel.clear_ready(at),
+            Self::Partial(channel) => channel.clear_ready(at),
             Self::Pipe(pipe) => {
                 pipe.ready.remove(&at);
             }
@@ -182,14 +196,17 @@ impl Medium {
     }
 
     pub(crate) fn reset_window(&mut self, at: AccessId) {
-        if let Self::Channel(channel) = self {
-            channel.reset_window(at);
+        match self {
+            Self::Channel(channel) => channel.reset_window(at),
+            Self::Partial(channel) => channel.reset_window(at),
+            Self::Pipe(_) => {}
         }
     }
 
     pub(crate) fn next_access(&self, now: Instant) -> Instant {
         match self {
             Self::Channel(channel) => channel.next_access(now),
+            Self::Partial(channel) => channel.next_step(now),
             Self::Pipe(pipe) => pipe.next_access(now),
         }
     }
@@ -197,13 +214,23 @@ impl Medium {
     pub(crate) fn next_beacon(&self, now: Instant) -> Instant {
         match self {
             Self::Channel(channel) => channel.next_beacon(now),
+            Self::Partial(channel) => channel.next_beacon(now, ACCESS_POINT).min(channel.next_step(now)),
             Self::Pipe(_) => Instant::MAX,
+        }
+    }
+
+    /// The time at which the access point of a channel in part heard can send a beacon.
+    pub(crate) fn beacon_access(&self, now: Instant) -> Instant {
+        match self {
+            Self::Partial(channel) => channel.next_beacon(now, ACCESS_POINT),
+            _ => self.next_beacon(now),
         }
     }
 
     pub(crate) fn contend(&mut self, now: Instant, winners: &mut Vec<AccessId>) {
         match self {
             Self::Channel(channel) => channel.contend(now, winners),
+            Self::Partial(channel) => channel.contend(now, winners),
             Self::Pipe(pipe) => pipe.contend(now, winners),
         }
     }
@@ -211,19 +238,23 @@ impl Medium {
     pub(crate) fn withdraw(&mut self, at: AccessId) {
         match self {
             Self::Channel(channel) => channel.withdraw(at),
+            Self::Partial(channel) => channel.withdraw(at),
             Self::Pipe(_) => self.clear_ready(at),
         }
     }
 
     pub(crate) fn occupy(&mut self, now: Instant) {
-        if let Self::Channel(channel) = self {
-            channel.occupy(now);
+        match self {
+            Self::Channel(channel) => channel.occupy(now),
+            Self::Partial(channel) => channel.occupy(now),
+            Self::Pipe(_) => {}
         }
     }
 
-    pub(crate) const fn transmitters(&self) -> u16 {
+    pub(crate) fn transmitters(&self) -> u16 {
         match self {
             Self::Channel(channel) => channel.transmitters(),
+            Self::Partial(channel) => channel.transmitters(),
             Self::Pipe(_) => 1,
         }
     }
@@ -231,7 +262,7 @@ impl Medium {
     pub(crate) fn transmit(
         &mut self,
         now: Instant,
-        at: AccessId,
+        (at, to): (AccessId, TxId),
         (descriptor, rate): (&TxDescriptor<Packet>, Rate),
         quality: LinkQuality,
     ) -> ExchangeTiming {
@@ -239,6 +270,9 @@ impl Medium {
         let mpdus = descriptor.mpdus.iter();
         match self {
             Self::Channel(channel) => channel.transmit(now, at, &ppdu, mpdus.map(|mpdu| mpdu.size), quality),
+            Self::Partial(channel) => {
+                channel.transmit(now, (at, to), &ppdu, mpdus.map(|mpdu| mpdu.size), quality)
+            }
             // The bandwidth of a trace is that of an IP path: it counts packets.
             Self::Pipe(pipe) => pipe.transmit(now, at, &ppdu, mpdus.map(|mpdu| mpdu.packet.size()).sum()),
         }
@@ -247,6 +281,8 @@ impl Medium {
     pub(crate) fn busy_until(&self, at: TxId) -> Option<Instant> {
         match self {
             Self::Channel(channel) => channel.busy_until(at),
+            // Its steps follow `next_access`.
+            Self::Partial(_) => None,
             Self::Pipe(pipe) => match &pipe.on_air {
                 Some(exchange) => Some(exchange.timing.end),
                 None => pipe.idle_since.is_none().then_some(pipe.held_until),
@@ -257,6 +293,7 @@ impl Medium {
     pub(crate) fn is_transmitting(&self) -> bool {
         match self {
             Self::Channel(channel) => channel.is_transmitting(),
+            Self::Partial(channel) => channel.is_transmitting(),
             Self::Pipe(pipe) => pipe.on_air.is_some(),
         }
     }
@@ -264,6 +301,7 @@ impl Medium {
     pub(crate) fn is_on_air(&self, at: AccessId) -> bool {
         match self {
             Self::Channel(channel) => channel.is_on_air(at),
+            Self::Partial(channel) => channel.is_on_air(at),
             Self::Pipe(pipe) => pipe.on_air.is_some_and(|exchange| exchange.at == at),
         }
     }
@@ -272,19 +310,23 @@ impl Medium {
     pub(crate) fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
         match self {
             Self::Channel(channel) => channel.take_ended(now),
+            Self::Partial(channel) => channel.take_ended().map(|ended| ended.exchange),
             Self::Pipe(pipe) => pipe.on_air.take_if(|exchange| exchange.timing.end <= now),
         }
     }
 
     pub(crate) fn settle(&mut self, at: AccessId, result: Settled) {
-        if let Self::Channel(channel) = self {
-            channel.settle(at, result);
+        match self {
+            Self::Channel(channel) => channel.settle(at, result),
+            Self::Partial(channel) => channel.settle(at, result),
+            Self::Pipe(_) => {}
         }
     }
 
     pub(crate) fn txop_room(&self, now: Instant, ended: &Exchange) -> Option<(Instant, Span)> {
         match self {
             Self::Channel(channel) => channel.txop_room(now, ended),
+            Self::Partial(channel) => channel.txop_room(now, ended),
             Self::Pipe(_) => None,
         }
     }
@@ -292,24 +334,35 @@ impl Medium {
     pub(crate) fn continue_txop(
         &mut self,
         now: Instant,
-        ended: &Exchange,
+        (ended, to): (&Exchange, TxId),
         (descriptor, rate): (&TxDescriptor<Packet>, Rate),
         quality: LinkQuality,
     ) -> Option<ExchangeTiming> {
-        let Self::Channel(channel) = self else { return None };
         let sizes = descriptor.mpdus.iter().map(|mpdu| mpdu.size);
-        channel.continue_txop(now, ended, &ppdu_of(descriptor, rate), sizes, quality)
+        let ppdu = &ppdu_of(descriptor, rate);
+        match self {
+            Self::Channel(channel) => channel.continue_txop(now, ended, ppdu, sizes, quality),
+            Self::Partial(channel) => channel.continue_txop(now, (ended, to), ppdu, sizes, quality),
+            Self::Pipe(_) => None,
+        }
     }
 
     pub(crate) fn hold(&mut self, now: Instant, until: Instant) {
-        if let Self::Channel(channel) = self {
-            channel.hold(now, until);
+        match self {
+            Self::Channel(channel) => channel.hold(now, until),
+            Self::Partial(channel) => channel.hold(now, until, ACCESS_POINT),
+            Self::Pipe(_) => {}
         }
     }
 
     pub(crate) fn jam(&mut self, now: Instant, until: Instant) -> bool {
         match self {
             Self::Channel(channel) => channel.jam(now, until),
+            Self::Partial(channel) => {
+                // It notes its busy periods itself.
+                channel.jam(now, until);
+                false
+            }
             Self::Pipe(pipe) => pipe.jam(until),
         }
     }
@@ -317,6 +370,7 @@ impl Medium {
     pub(crate) fn release(&mut self, now: Instant) {
         match self {
             Self::Channel(channel) => channel.release(now),
+            Self::Partial(_) => {}
             Self::Pipe(pipe) => pipe.release(now),
         }
     }

@@ -11,6 +11,7 @@ mod delivery;
 mod domain;
 mod exchange;
 pub(crate) mod medium;
+mod partial;
 mod power_save;
 mod transmitter;
 

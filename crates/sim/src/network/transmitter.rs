@@ -43,6 +43,8 @@ pub(crate) struct InHardware {
     /// When its first transmission began; `Instant::MAX` until then.
     pub(crate) started: Instant,
     pub(crate) transmissions: u32,
+    /// RTS in a row that no CTS followed; where all hear each other they count as transmissions.
+    pub(crate) unanswered: u32,
     /// The TXOP of its last transmission.
     pub(crate) txop: u64,
     pub(crate) airtime: Span,
@@ -113,6 +115,7 @@ impl InHardware {
             contending: Instant::MAX,
             started: Instant::MAX,
             transmissions: 0,
+            unanswered: 0,
             txop: 0,
             airtime: Span::ZERO,
         }

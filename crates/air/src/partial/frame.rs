@@ -1,0 +1,67 @@
+//! Frames on the air, and what overlaps them at each listener.
+
+use airbound_units::{Instant, Span};
+
+/// Time from the start of a frame in which its preamble is detected: the short training field of 8 us is detected within half of it.
+const DETECTION: Span = Span::from_micros(4);
+
+/// The part of an exchange that a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Rts,
+    Cts,
+    Data,
+    Answer,
+    /// Sent without contention, to nobody in particular.
+    Beacon,
+}
+
+/// The reception of a frame at one transmitter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It does not hear the frame.
+    Nothing,
+    /// Nothing overlaps the frame so far.
+    Clear,
+    /// Overlapped after its preamble: the reception ends with an error.
+    Garbled,
+    /// Its preamble was overlapped: it is energy only.
+    Undetected,
+}
+
+/// A frame on the air.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) part: Part,
+    /// Its sender, by number.
+    pub(super) from: usize,
+    /// Its receiver; the sender itself if the receiver is not modelled.
+    pub(super) to: usize,
+    /// The transmitter to whose exchange it belongs.
+    pub(super) exchange: usize,
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    /// End of the time that it reserves.
+    pub(super) reserved: Instant,
+    /// By transmitter.
+    pub(super) at: Vec<Heard>,
+    /// Overlaps at its receiver.
+    pub(super) overlaps: Vec<(Instant, Instant)>,
+}
+
+impl Frame {
+    /// Another signal, which begins at `now`, overlaps it at `node` until `until`.
+    pub(super) fn overlap(&mut self, node: usize, now: Instant, until: Instant) {
+        if let Some(heard) = self.at.get_mut(node).filter(|heard| **heard == Heard::Clear) {
+            *heard = if now < self.start + DETECTION { Heard::Undetected } else { Heard::Garbled };
+        }
+        if node == self.to {
+            self.overlaps.push((now, until.min(self.end)));
+        }
+    }
+
+    /// The reception at `node`.
+    pub(super) fn heard_by(&self, node: usize) -> Heard {
+        self.at.get(node).copied().unwrap_or(Heard::Nothing)
+    }
+}

@@ -1,0 +1,71 @@
+//! Steps of a channel whose transmitters do not all hear each other.
+//!
+//! Exchanges overlap: at each step frames end, exchanges are finished, transmitters that find the channel idle for themselves begin, and
+//! answers begin (`airbound_air::partial`).
+
+use airbound_air::partial::{Ended, PartialChannel};
+
+use super::{Medium, Network};
+
+/// Attempts of an RTS without CTS after which its frame is given up: dot11ShortRetryLimit. The count begins anew with each CTS
+/// (802.11-2020, 10.3.4.4); that of the data is the link's.
+const RTS_LIMIT: u32 = 7;
+
+impl Network {
+    /// The channel, if its transmitters do not all hear each other.
+    fn partial(&mut self) -> Option<&mut PartialChannel> {
+        match &mut self.parts.medium {
+            Medium::Partial(channel) => Some(channel),
+            _ => None,
+        }
+    }
+
+    /// Executes what is due now on the channel.
+    pub(super) fn step_partial(&mut self) {
+        let now = self.now;
+        let Some(channel) = self.partial() else { return };
+        channel.advance(now);
+        while let Some(ended) = self.partial().and_then(PartialChannel::take_ended) {
+            self.finish_partial(&ended);
+        }
+        while let Some((start, end)) = self.partial().and_then(PartialChannel::take_busy) {
+            self.note_busy(start, end);
+        }
+        if self.beacon_is_due() && self.parts.medium.beacon_access(now) <= now {
+            self.transmit_beacon();
+        }
+        let mut winners = std::mem::take(&mut self.winners);
+        self.parts.medium.contend(now, &mut winners);
+        self.winners = winners;
+        self.prepare_winners();
+        self.parts.medium.occupy(now);
+        let mut winners = std::mem::take(&mut self.winners);
+        for at in winners.drain(..) {
+            self.start_exchange(at);
+        }
+        self.winners = winners;
+        if let Some(channel) = self.partial() {
+            channel.answer(now);
+        }
+    }
+
+    /// Finishes an exchange: only its end shows whether it collided, how long it was on the air, and whether the PPDU was sent at all.
+    fn finish_partial(&mut self, ended: &Ended) {
+        let Ended { exchange, planned } = ended;
+        self.parts.meters.on_attempts(exchange.start, 1, exchange.collided());
+        let (node, now) = (self.node_of(exchange.at), self.now);
+        let hardware = &mut self.parts.transmitters[node.index()].hardware[exchange.at.category.index()];
+        if let Some(first) = hardware.front_mut() {
+            first.airtime = (first.airtime + (exchange.timing.end - exchange.start)).saturating_sub(*planned);
+            let is_unanswered = exchange.timing.end < exchange.timing.ppdu_start;
+            first.unanswered = if is_unanswered { first.unanswered + 1 } else { 0 };
+            if is_unanswered && first.unanswered < RTS_LIMIT && !first.is_expired(now) {
+                first.transmissions = first.transmissions.saturating_sub(1);
+            } else if is_unanswered && !first.descriptor.aggregated {
+                // The link gives up what has no retry left.
+                first.descriptor.mpdus.iter_mut().for_each(|mpdu| mpdu.retries = u8::MAX);
+            }
+        }
+        self.finish(exchange);
+    }
+}
