@@ -113,7 +113,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Random seed [default: that of the scenario]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -383,6 +383,12 @@ pub(crate) struct ChooseBound {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// A seed, which TOML can hold.
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
+    seed.ok_or_else(|| format!("allowed is a whole number from 0 to {}", i64::MAX))
 }
 
 /// A share in percent.

@@ -24,6 +24,7 @@ pub mod folder;
 pub mod jobs;
 mod matrix;
 mod opened;
+pub mod output;
 mod pcap;
 mod performance;
 mod recording;

@@ -62,8 +62,9 @@ impl Matrix {
         for named in &self.schemes {
             opened.build(named, opened.scenario.seed)?;
         }
+        let seeds = opened.seeds(self.seeds)?;
         let cells: Vec<(&Named, Entry)> =
-            self.schemes.iter().flat_map(|named| cells(opened, named, self.seeds)).collect();
+            self.schemes.iter().flat_map(|named| cells(named, seeds.clone())).collect();
         let staging = Staging::begin(folder)?;
         let encoding = encoding(cells.len(), threads);
         let meter = Meter::new(watch, opened.length() * cells.len() as u64);
@@ -91,8 +92,8 @@ impl Matrix {
 }
 
 /// The runs of a scheme.
-fn cells<'a>(opened: &Opened, named: &'a Named, seeds: u32) -> impl Iterator<Item = (&'a Named, Entry)> {
-    opened.seeds(seeds).map(move |seed| {
+fn cells(named: &Named, seeds: std::ops::Range<u64>) -> impl Iterator<Item = (&Named, Entry)> {
+    seeds.map(move |seed| {
         let folder = format!("{}-seed{seed}", named.file_name());
         (named, Entry { folder, scheme: named.label.clone(), seed })
     })

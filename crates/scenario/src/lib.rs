@@ -283,6 +283,17 @@ impl Scenario {
         self.warm_up + self.duration
     }
 
+    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run.
+    pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
+        let end = self.end();
+        self.flows.iter().filter(move |flow| flow.start >= end).map(move |flow| {
+            format!(
+                "flow {} starts at {} and the run ends at {end}, so it sends nothing; lower flow.{}.start, or lengthen duration",
+                flow.name, flow.start, flow.group
+            )
+        })
+    }
+
     /// The flows that the headline is about.
     pub fn focus_flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
         self.flows.iter().enumerate().filter(|(_, flow)| flow.name == self.focus || flow.group == self.focus)

@@ -34,6 +34,7 @@ struct Outcome<'a> {
 
 pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = compare.source.open()?;
+    super::warn(&opened, verbosity);
     let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
     let matrix = Matrix {
         seeds: compare.effort.seeds,

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use airbound_record::RunFolder;
 use airbound_report::{Comparison, Run};
 use airbound_runs::folder::{Index, REPORT, write_report};
+use airbound_runs::output::STDOUT;
 use airbound_scenario::{Overrides, Scenario};
 use serde_json::json;
 
+use super::run::refuse_terminal;
 use crate::args::Report;
 use crate::error::CliError;
 use airbound_console::Verbosity;
@@ -49,7 +51,14 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
         (None, [only]) => only.join(REPORT),
         _ => PathBuf::from(REPORT),
     };
+    let streamed = page == Path::new(STDOUT);
+    if streamed {
+        refuse_terminal("--out -", verbosity)?;
+    }
     write_report(&comparison, &page)?;
+    if streamed {
+        return Ok(());
+    }
     if verbosity.json {
         return Ok(output::json(&json!({ "report": page }))?);
     }

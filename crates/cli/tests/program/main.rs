@@ -9,6 +9,7 @@ mod interrupt;
 mod lab;
 mod law;
 mod networks;
+mod outputs;
 mod place;
 mod plan;
 mod same_bytes;
