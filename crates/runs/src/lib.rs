@@ -20,6 +20,7 @@
 
 mod bound;
 mod error;
+mod facts;
 pub mod folder;
 pub mod jobs;
 mod matrix;
@@ -34,6 +35,7 @@ mod watch;
 
 pub use bound::{BoundRequest, BoundTrial, ChosenBound};
 pub use error::RunsError;
+pub use facts::{facts, facts_of};
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};
 pub use request::{RunRequest, encoding};

@@ -6,6 +6,7 @@ use airbound_record::{Summary, Tables};
 use airbound_report::Comparison;
 
 use crate::error::RunsError;
+use crate::facts::facts;
 use crate::folder::{Entry, Index, REPORT, Staging, write_report};
 use crate::jobs;
 use crate::opened::{Named, Opened};
@@ -78,7 +79,8 @@ impl Matrix {
         })?;
         let (runs, summaries): (Vec<_>, Vec<Summary>) = done.into_iter().unzip();
         let focus = opened.focus();
-        let comparison = Comparison::new(runs, focus.as_deref(), self.baseline.as_deref())?;
+        let comparison = Comparison::new(runs, focus.as_deref(), self.baseline.as_deref())?
+            .with_facts(facts(&opened.scenario));
         write_report(&comparison, &staging.path().join(REPORT))?;
         let index = Index {
             scenario: opened.name.clone(),

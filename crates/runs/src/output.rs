@@ -1,6 +1,6 @@
 //! A file that a command writes where its caller says: whole or not at all, and over nothing that is not ours.
 //!
-//! What is nothing, an empty file or an earlier output of the same kind is replaced by a rename once the new file is complete.
+//! Nothing, an empty file and an earlier output of the same kind are replaced by a rename once the new file is complete.
 //! `-` is standard output; it, a FIFO and a character device are written through, since nothing in them can be lost. Anything else
 //! is refused: a file of another kind, a symbolic link, a folder.
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
-use airbound_runs::folder::{Index, REPORT};
-use airbound_runs::{Matrix, Opened, jobs};
+use airbound_report::Answer;
+use airbound_runs::folder::REPORT;
+use airbound_runs::{Finished, Matrix, Opened, jobs};
 use serde::Serialize;
 
 use crate::args::Compare;
@@ -21,6 +22,7 @@ struct Results<'a> {
     report: &'a Path,
     focus: &'a Option<String>,
     baseline: &'a Option<String>,
+    verdict: Answer,
     runs: Vec<Outcome<'a>>,
 }
 
@@ -58,7 +60,7 @@ pub(super) fn matrix(
     drop(progress);
     let report = folder.join(REPORT);
     if verbosity.json {
-        return Ok(output::json(&results(&finished.index, &finished.summaries, folder, &report))?);
+        return Ok(output::json(&results(&finished, folder, &report))?);
     }
     let text = finished.comparison.to_text(output::width());
     Ok(output::say(
@@ -67,13 +69,9 @@ pub(super) fn matrix(
     )?)
 }
 
-fn results<'a>(
-    index: &'a Index,
-    summaries: &'a [Summary],
-    folder: &'a Path,
-    report: &'a Path,
-) -> Results<'a> {
-    let runs = index.runs.iter().zip(summaries).map(|(entry, summary)| Outcome {
+fn results<'a>(finished: &'a Finished, folder: &'a Path, report: &'a Path) -> Results<'a> {
+    let index = &finished.index;
+    let runs = index.runs.iter().zip(&finished.summaries).map(|(entry, summary)| Outcome {
         scheme: &entry.scheme,
         seed: entry.seed,
         folder: folder.join(&entry.folder),
@@ -85,6 +83,7 @@ fn results<'a>(
         report,
         focus: &index.focus,
         baseline: &index.baseline,
+        verdict: finished.comparison.verdict(),
         runs: runs.collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::output::STDOUT;
-use airbound_runs::{Matrix, Opened, RunRequest, encoding, jobs};
+use airbound_runs::{Matrix, Opened, RunRequest, encoding, facts, jobs};
 
 use super::compare;
 use crate::args::Run;
@@ -56,7 +56,8 @@ fn one(
     drop(progress);
     let loaded = airbound_report::Run::load(&record)?;
     let label = request.named.label.clone();
-    let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;
+    let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?
+        .with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
