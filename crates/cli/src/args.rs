@@ -208,6 +208,7 @@ pub(crate) struct Run {
 Examples:
   airbound compare vr-congested
   airbound compare vr-congested --schemes fifo,linux --seeds 5
+  airbound compare vr-congested --schemes all
   airbound compare vr-congested --schemes linux,linux+minstrel-ht+bbr --set flow.vr.rate=\"20 Mbit/s\"
   airbound compare my.toml --json | jq '.runs[].summary.flows[0].latency_ms.p99'
 
@@ -216,9 +217,12 @@ only. Costs are counted against the scheme of the scenario (linux unless it says
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Schemes to compare [default: those of the scenario]
+    /// Schemes to compare, or all [default: those of the scenario and what its traffic suggests]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
+    /// Test the bottleneck of the verdict: take its cause away and run again
+    #[arg(long)]
+    pub(crate) why: bool,
     /// Folder for the results [default: runs/SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

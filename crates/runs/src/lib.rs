@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+mod choice;
 mod error;
 mod facts;
 pub mod folder;
@@ -32,6 +33,7 @@ mod recording;
 mod request;
 pub mod sweep;
 mod watch;
+mod why;
 
 pub use bound::{BoundRequest, BoundTrial, ChosenBound};
 pub use error::RunsError;

@@ -142,7 +142,7 @@ const KEYS: &[&str] = &[
 /// The longest run.
 const LONGEST: Span = Span::from_secs(86_400);
 /// Default schemes of a comparison.
-const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
+pub const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
 
 impl Scenario {
     /// Opens a scenario by name: a file if there is one with this name, otherwise a shipped scenario.

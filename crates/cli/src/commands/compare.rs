@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
-use airbound_report::Answer;
+use airbound_report::{Answer, Trial};
 use airbound_runs::folder::REPORT;
 use airbound_runs::{Finished, Matrix, Opened, jobs};
 use serde::Serialize;
@@ -23,6 +23,8 @@ struct Results<'a> {
     focus: &'a Option<String>,
     baseline: &'a Option<String>,
     verdict: Answer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Trial>,
     runs: Vec<Outcome<'a>>,
 }
 
@@ -37,39 +39,54 @@ struct Outcome<'a> {
 pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = compare.source.open()?;
     super::warn(&opened, verbosity);
-    let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
+    let names = opened.compared(&compare.schemes);
     let matrix = Matrix {
         seeds: compare.effort.seeds,
         tables: compare.effort.tables(false),
-        ..Matrix::of(&opened, opened.schemes(names)?)
+        ..Matrix::of(&opened, opened.schemes(&names)?)
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
-    self::matrix(&opened, &matrix, jobs::threads(compare.effort.jobs), &folder, verbosity)
+    let threads = jobs::threads(compare.effort.jobs);
+    self::matrix(&opened, &matrix, compare.why, threads, &folder, verbosity)
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
 pub(super) fn matrix(
     opened: &Opened,
     matrix: &Matrix,
+    why: bool,
     threads: usize,
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
     let finished = matrix.run(opened, threads, folder, &progress)?;
+    let trial = if why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
     drop(progress);
     let report = folder.join(REPORT);
     if verbosity.json {
-        return Ok(output::json(&results(&finished, folder, &report))?);
+        return Ok(output::json(&results(&finished, trial, folder, &report))?);
     }
-    let text = finished.comparison.to_text(output::width());
+    let mut text = finished.comparison.to_text(output::width());
+    if why {
+        let tried = trial.map_or_else(
+            || "Nothing to try: the verdict names no single cause that can be taken away.".to_owned(),
+            |trial| trial.sentence,
+        );
+        text += &format!("\nWhy: {tried}\n");
+    }
     Ok(output::say(
         verbosity,
         &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()),
     )?)
 }
 
-fn results<'a>(finished: &'a Finished, folder: &'a Path, report: &'a Path) -> Results<'a> {
+fn results<'a>(
+    finished: &'a Finished,
+    why: Option<Trial>,
+    folder: &'a Path,
+    report: &'a Path,
+) -> Results<'a> {
     let index = &finished.index;
     let runs = index.runs.iter().zip(&finished.summaries).map(|(entry, summary)| Outcome {
         scheme: &entry.scheme,
@@ -84,6 +101,7 @@ fn results<'a>(finished: &'a Finished, folder: &'a Path, report: &'a Path) -> Re
         focus: &index.focus,
         baseline: &index.baseline,
         verdict: finished.comparison.verdict(),
+        why,
         runs: runs.collect(),
     }
 }

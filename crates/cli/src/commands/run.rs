@@ -35,7 +35,7 @@ pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, threads, &folder, verbosity);
+        return compare::matrix(&opened, &matrix, false, threads, &folder, verbosity);
     }
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         refuse_terminal("--pcap -", verbosity)?;

@@ -16,4 +16,5 @@ mod same_bytes;
 mod studies;
 mod sweep;
 mod traces;
+mod verdict;
 mod wrong_input;
