@@ -70,10 +70,10 @@ pub(super) fn matrix(
     let mut text = finished.comparison.to_text(output::width());
     if why {
         let tried = trial.map_or_else(
-            || "Nothing to try: the verdict names no single cause that can be taken away.".to_owned(),
-            |trial| trial.sentence,
+            || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
+            |trial| trial.to_text(output::width()),
         );
-        text += &format!("\nWhy: {tried}\n");
+        text += &format!("\n{tried}");
     }
     Ok(output::say(
         verbosity,

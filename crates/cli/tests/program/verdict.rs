@@ -82,7 +82,7 @@ fn the_cause_of_a_bottleneck_is_tested() {
     assert_eq!(why["before"].as_f64(), mean);
     let text = place.succeed(&arguments);
     assert!(
-        flowing(&text).contains(&format!("Why: {}", why["sentence"].as_str().expect("a sentence"))),
+        flowing(&text).contains(&format!("=> {}", why["sentence"].as_str().expect("a sentence"))),
         "{text}"
     );
     // Without the option nothing is tried.

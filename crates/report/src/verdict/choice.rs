@@ -141,6 +141,7 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
         .map(|one| one.scheme.name.clone())
         .collect();
     let seeds = comparison.seeds();
+    let subject = if measure == Measure::Utility { "the session" } else { flow };
     let mut sentence = if ties == ranked.len() && ranked.len() > 1 {
         let how = if seeds > 1 {
             format!("their ranges over {seeds} seeds overlap")
@@ -149,19 +150,19 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
         };
         let all: Vec<String> = ranked.iter().map(|one| one.scheme.name.clone()).collect();
         let (low, high) = ends(&ranked);
+        let (low, high) = (measure.show(low), measure.show(high));
+        let span = if low == high { low } else { format!("{low} to {high}") };
         format!(
-            "For {flow} the runs tell no difference between {}: {} {} to {}; {how}",
+            "For {subject} the runs tell no difference between {}: {} {span}; {how}",
             listed(&all, MOST_NAMES),
-            measure.name(),
-            measure.show(low),
-            measure.show(high)
+            measure.name()
         )
     } else {
         let verb = if is_baseline(comparison, chosen.scheme) { "Keep" } else { "Choose" };
         // How often a demand was met follows.
         let shown = if measure == Measure::Met { Measure::Latency } else { measure };
         let mut text = format!(
-            "{verb} {} for {flow}{}",
+            "{verb} {} for {subject}{}",
             chosen.scheme.name,
             beside(comparison, &ranked, chosen, flow, shown)
         );
@@ -171,7 +172,9 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
         }
         text
     };
-    sentence += &demand(comparison, chosen.scheme, &ranked, flow);
+    if measure != Measure::Utility {
+        sentence += &demand(comparison, chosen.scheme, &ranked, flow);
+    }
     sentence += &costs(comparison, chosen.scheme, flow);
     if seeds == 1 && ties < ranked.len() {
         sentence += "; one seed, so --seeds 5 says how sure that is";
@@ -467,6 +470,19 @@ mod tests {
             choices[1].sentence.contains("is met in 97 % of the seconds (linux 20 %);"),
             "{}",
             choices[1].sentence
+        );
+    }
+
+    #[test]
+    fn figures_that_are_the_same_stand_once() {
+        let choice = first(&compared(
+            vec![Made::new("linux", 1).call(9.0), Made::new("pie", 1).call(9.0)],
+            "call",
+            "linux",
+        ));
+        assert_eq!(
+            choice.sentence,
+            "For call the runs tell no difference between linux and pie: p95 9.00 ms; one seed shows less than 10 % between them."
         );
     }
 

@@ -219,8 +219,11 @@ fn never_sends(comparison: &Comparison) -> Option<Finding> {
 
 /// Schemes that hardly aggregate where another one does.
 fn singles(comparison: &Comparison) -> Option<Finding> {
+    /// Least airtime of a station whose aggregates say something.
+    const AIRTIME: f64 = 0.05;
     for station in stations(comparison) {
-        let value = of_station(&station, |station| station.mean_ampdu);
+        let value =
+            of_station(&station, |station| station.mean_ampdu.filter(|_| station.airtime_share >= AIRTIME));
         let means: Vec<(String, f64)> = comparison
             .schemes
             .iter()
@@ -433,6 +436,8 @@ mod tests {
         };
         assert_eq!(said(with(2.9, 1.02), SINGLES), None);
         assert_eq!(said(with(18.0, 1.5), SINGLES), None);
+        let idle = Made::new("fq-codel", 1).call(30.0).station("phone", 0.04, 1.0, 0.1, 100.0);
+        assert_eq!(said(vec![linux().station("phone", 0.2, 18.0, 0.1, 100.0), idle], SINGLES), None);
         assert_eq!(
             said(with(18.0, 1.02), SINGLES).as_deref(),
             Some(

@@ -60,7 +60,7 @@ rules! {
     LOST "lost" 1.0 "%"
         "share of the packets of the flow in focus that are lost, above which latencies hide it";
     SINGLES "singles" 1.5 "packets"
-        "mean aggregate below which a scheme hardly aggregates, if another one reaches twice the threshold";
+        "mean aggregate of a station with 5 % of the airtime below which it is remarked, if another scheme has twice that";
     IDENTICAL "identical" 0.0 "%"
         "difference of all figures of two schemes at which they decided alike";
     EMPTY_QUEUE "empty-queue" 5.0 "%"

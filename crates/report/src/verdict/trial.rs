@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::rules::{CHOICE, CONFIRMED};
 use super::{Bottleneck, Cause, Figure};
-use crate::grid::number;
+use crate::grid::{number, wrapped};
 
 /// The result of runs in which the cause of a bottleneck was taken away.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +24,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The sentence for a terminal, at most `width` columns wide.
+    #[must_use]
+    pub fn to_text(&self, width: u16) -> String {
+        wrapped(&format!("=> {}", self.sentence), usize::from(width))
+    }
+
     /// Judges a change that takes away the cause of `bottleneck`.
     ///
     /// A latency must fall by half of the part that the verdict names. The goodput of a transfer must rise by the least difference that
