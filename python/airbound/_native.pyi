@@ -47,6 +47,7 @@ def report(
     baseline: str | None,
     width: int,
 ) -> str: ...
+def verdict(runs: Sequence[tuple[str, PathLike[str]]], focus: str | None, baseline: str | None) -> str: ...
 def execute(order: str) -> str:
     """Executes the run of an order of :meth:`Sweep.take`; called by workers."""
 

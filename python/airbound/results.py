@@ -240,6 +240,16 @@ class Comparison:
         columns = pl.exclude("scheme", "seed", "name", "kind", "station", "direction")
         return rows.group_by("scheme", maintain_order=True).agg(columns.mean())
 
+    @cached_property
+    def verdict(self) -> dict[str, Any]:
+        """The verdict of ``airbound compare --json``: ``choices``, ``bottleneck`` and ``health``, each with its sentences.
+
+        ``docs/understand/verdicts.md`` has the rules.
+        """
+        runs = [(run.label, run.folder) for run in self.runs]
+        verdict: dict[str, Any] = json.loads(_native.verdict(runs, self.focus, self.baseline))
+        return verdict
+
     def plot_latency(self, flow: str | None = None) -> Figure:
         """The latency distributions of a flow under each scheme, all seeds together."""
         return plots.latency({scheme: self[scheme] for scheme in self.schemes}, self.runs[0]._flow(flow or self.focus))

@@ -184,7 +184,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Random seed [default: that of the scenario]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -279,6 +279,7 @@ pub(crate) struct Run {
 Examples:
   airbound compare vr-congested
   airbound compare vr-congested --schemes fifo,linux --seeds 5
+  airbound compare vr-congested --schemes all
   airbound compare vr-congested --schemes linux,linux+minstrel-ht+bbr --set flow.vr.rate=\"20 Mbit/s\"
   airbound compare my.toml --json | jq '.runs[].summary.flows[0].latency_ms.p99'
 
@@ -287,9 +288,12 @@ only. Costs are counted against the scheme of the scenario (linux unless it says
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Schemes to compare [default: those of the scenario]
+    /// Schemes to compare, or all [default: those of the scenario and what its traffic suggests]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
+    /// Test the bottleneck of the verdict: take its cause away and run again
+    #[arg(long)]
+    pub(crate) why: bool,
     /// Folder for the results [default: runs/SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -454,6 +458,12 @@ pub(crate) struct ChooseBound {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// A seed, which TOML can hold.
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
+    seed.ok_or_else(|| format!("allowed is a whole number from 0 to {}", i64::MAX))
 }
 
 /// A share in percent.

@@ -127,8 +127,11 @@ pub fn usage(error: &clap::Error) -> Result<(), OutputError> {
     let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
     // What the standard library says of a word in a number's place is not what is allowed.
     let number = error.source().and_then(|cause| cause.downcast_ref::<ParseIntError>());
-    let problem = match number.filter(|cause| *cause.kind() == IntErrorKind::InvalidDigit) {
-        Some(cause) => problem.replace(&cause.to_string(), "allowed is a whole number from 0 on"),
+    let problem = match number {
+        Some(cause) if *cause.kind() == IntErrorKind::InvalidDigit => {
+            problem.replace(&cause.to_string(), "allowed is a whole number from 0 on")
+        }
+        Some(cause) => problem.replace(&cause.to_string(), "the number is too large"),
         None => problem.to_owned(),
     };
     Err(OutputError::Usage(format!("{problem}; see --help")))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use airbound_record::{RunFolder, Tables};
 use airbound_report::Comparison;
 use airbound_runs::folder::write_report;
-use airbound_runs::{Matrix, Named, RunRequest, RunsError, Step, Watch, encoding, jobs};
+use airbound_runs::{Matrix, Named, RunRequest, RunsError, Step, Watch, encoding, facts_of, jobs};
 use pyo3::prelude::*;
 
 use crate::error::{RunError, raised};
@@ -153,15 +153,42 @@ pub(crate) fn report(
     width: u16,
 ) -> PyResult<String> {
     py.detach(|| {
-        let load = |(label, folder): (String, PathBuf)| {
-            Ok::<_, RunsError>((label, airbound_report::Run::load(&RunFolder::open(&folder)?)?))
-        };
-        let runs = runs.into_iter().map(load).collect::<Result<Vec<_>, _>>()?;
-        let comparison = Comparison::new(runs, focus.as_deref(), baseline.as_deref())?;
+        let comparison = compared(runs, focus.as_deref(), baseline.as_deref())?;
         if let Some(page) = page {
             write_report(&comparison, &page)?;
         }
         Ok(comparison.to_text(width))
     })
     .map_err(raised)
+}
+
+/// The verdict on stored runs, pairs of label and folder, as JSON.
+#[pyfunction]
+#[pyo3(signature = (runs, focus, baseline))]
+pub(crate) fn verdict(
+    py: Python<'_>,
+    runs: Vec<(String, PathBuf)>,
+    focus: Option<String>,
+    baseline: Option<String>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let verdict = compared(runs, focus.as_deref(), baseline.as_deref())?.verdict();
+        serde_json::to_string(&verdict)
+            .map_err(|error| RunsError::Defect(format!("the verdict is no JSON: {error}")))
+    })
+    .map_err(raised)
+}
+
+/// Stored runs side by side, with the facts of the first one's scenario.
+fn compared(
+    runs: Vec<(String, PathBuf)>,
+    focus: Option<&str>,
+    baseline: Option<&str>,
+) -> Result<Comparison, RunsError> {
+    let load = |(label, folder): (String, PathBuf)| {
+        Ok::<_, RunsError>((label, airbound_report::Run::load(&RunFolder::open(&folder)?)?))
+    };
+    let runs = runs.into_iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let facts = runs.first().map(|(_, run)| facts_of(&run.scenario)).unwrap_or_default();
+    Ok(Comparison::new(runs, focus, baseline)?.with_facts(facts))
 }

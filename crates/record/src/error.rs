@@ -19,7 +19,7 @@ pub enum RecordError {
     },
     /// The output folder contains files that are not of a run.
     #[error(
-        "{} is not empty and not a run of Airbound (it has no summary.json); choose another folder or empty it",
+        "{} is not empty and not a run of Airbound (it has no summary.json of one); choose another folder or empty it",
         .path.display()
     )]
     Occupied {
@@ -29,6 +29,12 @@ pub enum RecordError {
     /// The output folder contains an earlier run that must not be replaced.
     #[error("{} already contains a run; choose another folder or allow replacement", .path.display())]
     Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process writes results into the folder.
+    #[error("another airbound is writing into {}; wait for it, or choose another folder", .path.display())]
+    Busy {
         /// The folder.
         path: PathBuf,
     },

@@ -1,5 +1,6 @@
 //! The folder of one run.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::error::RecordError;
+use crate::lock::LOCK;
 use crate::summary::{Performance, Summary};
 
 /// The file that marks a complete run; written last.
@@ -25,6 +27,11 @@ const OTHERS: [&str; 9] = [
 ];
 /// Suffix of a file that is being written.
 const PARTIAL: &str = ".partial";
+
+/// Whether a file of this name is what an interrupted run leaves.
+fn is_left_over(name: &str) -> bool {
+    name == LOCK || name.strip_suffix(PARTIAL).is_some_and(|name| name == SUMMARY || OTHERS.contains(&name))
+}
 
 /// Policy for a folder that already holds a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +62,40 @@ impl RunFolder {
         for entry in fs::read_dir(path).map_err(read())? {
             let name = entry.map_err(read())?.file_name();
             // Files of an interrupted run may be overwritten.
-            strangers |= !name.to_str().is_some_and(|name| {
-                name.strip_suffix(PARTIAL).is_some_and(|name| name == SUMMARY || OTHERS.contains(&name))
-            });
+            strangers |= !name.to_str().is_some_and(is_left_over);
         }
         let folder = Self { path: path.to_owned() };
-        match (strangers, folder.file(SUMMARY).is_file(), existing) {
+        match (strangers, folder.has_summary(), existing) {
             (true, false, _) => Err(RecordError::Occupied { path: path.to_owned() }),
             (_, true, Existing::Keep) => Err(RecordError::Exists { path: path.to_owned() }),
             _ => Ok(folder),
         }
+    }
+
+    /// Returns the name of a file in the folder that is not of a run; `None` if all are.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn stranger(&self) -> Result<Option<OsString>, RecordError> {
+        let read = || RecordError::io("read the folder", &self.path);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(read())? {
+            names.push(entry.map_err(read())?.file_name());
+        }
+        names.sort();
+        let is_known = |name: &str| name == SUMMARY || OTHERS.contains(&name) || is_left_over(name);
+        Ok(names.into_iter().find(|name| !name.to_str().is_some_and(is_known)))
+    }
+
+    /// Whether it holds the summary of a run, and not another file of that name.
+    fn has_summary(&self) -> bool {
+        let text = fs::read_to_string(self.file(SUMMARY)).unwrap_or_default();
+        let is_summary = |value: &serde_json::Value| {
+            ["airbound", "scenario"]
+                .into_iter()
+                .all(|key| value.get(key).is_some_and(serde_json::Value::is_string))
+        };
+        serde_json::from_str(&text).is_ok_and(|value| is_summary(&value))
     }
 
     /// Opens the folder of a complete run.

@@ -7,6 +7,7 @@ use crate::encoder::TableEncoder;
 use crate::error::RecordError;
 use crate::folder::RunFolder;
 use crate::info::RunInfo;
+use crate::lock::FolderLock;
 use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 use crate::summary::{Performance, Summary};
 use crate::table::Row;
@@ -66,6 +67,8 @@ pub struct Recorder {
     distributions: Vec<DistributionRow>,
     sink: Sink,
     error: Option<RecordError>,
+    /// Held as long as files of the run are unfinished.
+    _lock: FolderLock,
 }
 
 enum Sink {
@@ -178,16 +181,17 @@ macro_rules! push {
 }
 
 impl Recorder {
-    /// Creates the tables in the folder.
+    /// Creates the tables in the folder, into which nothing else records meanwhile.
     ///
     /// # Errors
-    /// If a file cannot be created.
+    /// [`RecordError::Busy`] if another recorder has the folder, or a file cannot be created.
     pub fn create(
         folder: RunFolder,
         info: &RunInfo,
         tables: Tables,
         encoding: Encoding,
     ) -> Result<Self, RecordError> {
+        let lock = FolderLock::inside(folder.path())?;
         folder.discard()?;
         let encoders = match Encoders::create(&folder, info, tables) {
             Ok(encoders) => encoders,
@@ -212,6 +216,7 @@ impl Recorder {
             distributions: Vec::new(),
             sink,
             error: None,
+            _lock: lock,
         })
     }
 

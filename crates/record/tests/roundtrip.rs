@@ -165,3 +165,32 @@ fn a_folder_with_other_things_is_refused() {
     let file = run.path().join("summary.json/deeper");
     assert!(matches!(RunFolder::create(&file, Existing::Replace), Err(RecordError::Io { .. })));
 }
+
+#[test]
+fn two_recorders_do_not_share_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let create = || RunFolder::create(dir.path(), Existing::Replace).unwrap();
+    let first = Recorder::create(create(), &info(), Tables::SMALL, Encoding::Inline).unwrap();
+    let second = Recorder::create(create(), &info(), Tables::SMALL, Encoding::Inline);
+    assert!(matches!(second.err(), Some(RecordError::Busy { .. })));
+    let folder = first.finish("", &summary(), &performance()).unwrap();
+    assert_eq!(folder.summary().unwrap(), summary());
+    assert!(!dir.path().join(".lock").exists());
+}
+
+#[test]
+fn the_summary_of_something_else_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("summary.json"), "{ \"sales\": 12 }").unwrap();
+    let error = RunFolder::create(dir.path(), Existing::Replace).unwrap_err();
+    assert!(matches!(error, RecordError::Occupied { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_no_run_has_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = record(dir.path(), Encoding::Inline);
+    assert_eq!(folder.stranger().unwrap(), None);
+    std::fs::write(dir.path().join("notes.txt"), "Remember").unwrap();
+    assert_eq!(folder.stranger().unwrap(), Some("notes.txt".into()));
+}

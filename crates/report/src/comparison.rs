@@ -3,6 +3,7 @@
 use airbound_record::{DemandSummary, FlowSummary, LatencyStats, NetworkSummary, RtcSummary, Summary};
 
 use crate::error::ReportError;
+use crate::facts::Facts;
 use crate::grid::{Grid, NOTHING, Spread, change, spread};
 use crate::run::Run;
 
@@ -33,12 +34,17 @@ fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| 100.0 * share)
 }
 
-fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
+/// Whether it is a transfer that takes as much as it gets.
+pub(crate) fn is_transfer(flow: &FlowSummary) -> bool {
+    flow.kind == "tcp"
+}
+
+pub(crate) fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|candidate| candidate.name == flow)
 }
 
 /// Reads a flow's value for a column of a table.
-type Value = fn(&FlowSummary) -> Option<f64>;
+pub(crate) type Value = fn(&FlowSummary) -> Option<f64>;
 
 /// Reads a quantile of a latency.
 type Quantile = fn(&LatencyStats) -> Option<f64>;
@@ -56,6 +62,7 @@ pub struct Comparison {
     pub(crate) schemes: Vec<SchemeRuns>,
     pub(crate) focus: String,
     pub(crate) baseline: Option<String>,
+    pub(crate) facts: Facts,
 }
 
 impl Comparison {
@@ -78,7 +85,7 @@ impl Comparison {
                 None => schemes.push(SchemeRuns { name, runs: vec![run] }),
             }
         }
-        let comparison = Self { schemes, focus: String::new(), baseline: None };
+        let comparison = Self { schemes, focus: String::new(), baseline: None, facts: Facts::default() };
         if comparison.schemes.is_empty() {
             return Err(ReportError::NoRun);
         }
@@ -94,6 +101,11 @@ impl Comparison {
             .filter(|name| comparison.schemes.iter().any(|scheme| scheme.name == **name))
             .map(str::to_owned);
         Ok(Self { focus, baseline, ..comparison })
+    }
+
+    /// The summaries of a scheme, one for each seed; none if it was not compared.
+    pub fn summaries_of(&self, scheme: &str) -> impl Iterator<Item = &Summary> {
+        self.schemes.iter().filter(move |known| known.name == scheme).flat_map(SchemeRuns::summaries)
     }
 
     /// Name of the scenario, or of all scenarios.
@@ -254,7 +266,7 @@ impl Comparison {
             let protected = median(missed, &|flow| Some(flow.goodput_mbps))?;
             // Only transfers, whose rate adapts.
             let transfer = |flow: &FlowSummary| {
-                (flow.kind == "tcp" && flow.demand.is_none()).then_some(flow.goodput_mbps)
+                (is_transfer(flow) && flow.demand.is_none()).then_some(flow.goodput_mbps)
             };
             let (starved, rate) = names
                 .iter()
@@ -490,7 +502,7 @@ impl Comparison {
         Some(grid)
     }
 
-    /// Text for a terminal, at most `width` columns wide: the headline and the costs, or all flows of a single scheme, or all networks.
+    /// Text for a terminal, at most `width` columns wide: the verdict, the headline and the costs, or all flows of a single scheme, or all networks.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
         let mut grids = vec![self.headline()];
@@ -503,7 +515,9 @@ impl Comparison {
         grids.extend(self.users());
         grids.extend(self.demands());
         grids.extend(self.costs());
-        grids.iter().map(|grid| grid.to_text(width)).collect::<Vec<_>>().join("\n")
+        let verdict = self.verdict().to_text(width);
+        let tables = grids.iter().map(|grid| grid.to_text(width));
+        std::iter::once(verdict).filter(|text| !text.is_empty()).chain(tables).collect::<Vec<_>>().join("\n")
     }
 
     /// The flows of a single scheme, one row each.
@@ -537,7 +551,12 @@ impl Comparison {
 }
 
 /// Change in per cent, each seed against the same seed of the default scheme.
-fn relative_change(scheme: &SchemeRuns, base: &SchemeRuns, flow: &str, value: Value) -> Option<Spread> {
+pub(crate) fn relative_change(
+    scheme: &SchemeRuns,
+    base: &SchemeRuns,
+    flow: &str,
+    value: Value,
+) -> Option<Spread> {
     Spread::of(scheme.summaries().map(|summary| {
         let reference = base.summaries().find(|candidate| candidate.seed == summary.seed)?;
         let reference = find(reference, flow).and_then(value).filter(|reference| *reference > 0.0)?;

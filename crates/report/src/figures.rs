@@ -192,7 +192,7 @@ fn over_time(
 }
 
 /// Mean of each stage over all packets of all seeds, ms.
-fn mean_split(scheme: &SchemeRuns, flow: &str) -> Option<[f64; 6]> {
+pub(crate) fn mean_split(scheme: &SchemeRuns, flow: &str) -> Option<[f64; 6]> {
     let (mut sums, mut packets) = ([0.0; 6], 0);
     for (means, count) in scheme.runs.iter().filter_map(|run| run.split(flow)) {
         packets += count;

@@ -101,7 +101,7 @@ impl Grid {
 }
 
 /// A line wrapped between words to at most `width` columns, with continuation lines indented.
-fn wrapped(line: &str, width: usize) -> String {
+pub(crate) fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::new();
     let mut length = 0;
     for word in line.split(' ') {
@@ -158,8 +158,8 @@ pub fn number(value: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
-    low: f64,
-    high: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Spread {

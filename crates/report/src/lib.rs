@@ -1,12 +1,13 @@
 //! Tables, plots and self-contained HTML reports of runs.
 //!
 //! [`Run`] reads a run's folder, [`Comparison`] compares runs for the terminal ([`Comparison::to_text`]) and as a page
-//! ([`Comparison::to_html`]). [`ValidationRow`] is a comparison with a reference, [`explain()`] describes the path of one packet.
+//! ([`Comparison::to_html`]). [`Comparison::verdict`] answers which scheme to choose and where the time goes. [`ValidationRow`] is a comparison with a reference, [`explain()`] describes the path of one packet.
 
 mod chart;
 mod comparison;
 mod error;
 mod explain;
+mod facts;
 mod figures;
 mod grid;
 mod page;
@@ -14,6 +15,7 @@ mod plot;
 mod run;
 mod users;
 mod validate;
+mod verdict;
 
 pub use chart::{
     Band, Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, Tails, chapters_html, reproduction_html,
@@ -21,7 +23,9 @@ pub use chart::{
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;
+pub use facts::{Facts, FlowFacts};
 pub use grid::{Cell, Column, Grid, number};
 pub use page::validation_html;
 pub use run::Run;
 pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};
+pub use verdict::{Answer, Bottleneck, Cause, Choice, Figure, Finding, RULES, Rule, Trial};

@@ -25,6 +25,8 @@ pub(crate) struct Section {
     pub(crate) title: String,
     /// Text before tables and figures, possibly empty.
     pub(crate) text: String,
+    /// Sentences before tables and figures.
+    pub(crate) sentences: Vec<String>,
     pub(crate) tables: Vec<Grid>,
     pub(crate) figures: Vec<Figure>,
     /// Folded texts with their titles.
@@ -37,7 +39,12 @@ impl Comparison {
     /// # Errors
     /// If a plot cannot be drawn, which is a defect.
     pub fn to_html(&self) -> Result<String, ReportError> {
-        let mut sections = vec![Section {
+        let mut sections = Vec::new();
+        let sentences: Vec<String> = self.verdict().sentences().map(str::to_owned).collect();
+        if !sentences.is_empty() {
+            sections.push(Section { title: "Verdict".to_owned(), sentences, ..Section::default() });
+        }
+        sections.push(Section {
             title: "Result".to_owned(),
             tables: std::iter::once(self.headline())
                 .chain(self.networks())
@@ -47,7 +54,7 @@ impl Comparison {
                 .chain(self.costs())
                 .collect(),
             ..Section::default()
-        }];
+        });
         for (title, figures) in [
             ("Latency distributions", self.distributions()?),
             ("Where the time went", self.splits()?),

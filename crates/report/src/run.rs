@@ -72,6 +72,27 @@ impl Run {
         Ok(run)
     }
 
+    /// The same with mean times of a flow in each stage, ms, over one packet.
+    #[cfg(test)]
+    pub(crate) fn with_stages(mut self, flow: &str, means: [f64; 6]) -> Self {
+        let number = self.number(flow).expect("a flow");
+        let total = means.iter().sum();
+        let stages = Stage::ALL.map(Component::Stage).into_iter().zip(means);
+        for (component, mean) in std::iter::once((Component::Latency, total)).chain(stages) {
+            let mean = Span::from_secs_f64(mean / 1e3);
+            self.distributions.push(DistributionRow {
+                flow: number,
+                component,
+                low: mean,
+                high: mean,
+                count: 1,
+                mean,
+            });
+        }
+        self.distributions.sort_by_key(|row| row.flow);
+        self
+    }
+
     fn note_scheme(&mut self, info: &RunInfo) {
         if !info.scheme.is_empty() {
             self.scheme = Some(info.scheme.clone());

@@ -144,11 +144,10 @@ fn measured(
     threads: usize,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Stays>, RunsError> {
-    let wanted: Vec<(usize, u64)> = schemes
-        .iter()
-        .enumerate()
-        .flat_map(|(scheme, (opened, _))| opened.seeds(seeds).map(move |seed| (scheme, seed)))
-        .collect();
+    let mut wanted: Vec<(usize, u64)> = Vec::new();
+    for (scheme, (opened, _)) in schemes.iter().enumerate() {
+        wanted.extend(opened.seeds(seeds)?.map(|seed| (scheme, seed)));
+    }
     let runs = jobs::counted(threads, &wanted, progress, |(scheme, seed)| {
         let (opened, named) = &schemes[*scheme];
         let from = Instant::ZERO + opened.scenario.warm_up;

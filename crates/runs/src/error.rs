@@ -98,6 +98,37 @@ pub enum RunsError {
         /// The path.
         path: PathBuf,
     },
+    /// A path does not end with the name of a file.
+    #[error("\"{}\" is no name of a file", .path.display())]
+    NoFileName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file would replace another that is not an earlier output of its kind.
+    #[error("{} is not an earlier {kind} of airbound, and is left alone; choose another file, or move it away", .path.display())]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+        /// Kind of the output, such as "capture".
+        kind: &'static str,
+    },
+    /// A file would replace a symbolic link or its target.
+    #[error("{} is a symbolic link, which is neither followed nor replaced; name the file itself", .path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Seeds that are counted up exceed the largest one.
+    #[error(
+        "{count} seeds counted up from {first} exceed the largest one, {}; lower the first seed or their number",
+        i64::MAX
+    )]
+    Seeds {
+        /// The first seed.
+        first: u64,
+        /// Number of seeds.
+        count: u32,
+    },
     /// The output folder of a comparison holds something else.
     #[error(
         "{} is not empty and not a comparison of airbound; choose another folder with --out, or empty it",

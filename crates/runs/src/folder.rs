@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use airbound_record::{FolderLock, RunFolder};
 use airbound_report::Comparison;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RunsError;
+use crate::output::write_page;
 
 /// The file that makes a folder a comparison.
 const INDEX: &str = "comparison.json";
@@ -92,6 +94,8 @@ impl Drop for Fresh {
 pub(crate) struct Staging {
     place: PathBuf,
     partial: PathBuf,
+    /// Released before the folders that it lies in are removed.
+    _lock: FolderLock,
     fresh: Option<Fresh>,
 }
 
@@ -99,20 +103,37 @@ impl Staging {
     /// Makes sure that a comparison may be put in `place`.
     ///
     /// # Errors
-    /// There is something else than an earlier comparison, or nothing can be written there.
+    /// There is something else than an earlier comparison, another process writes one there, or nothing can be written there.
     pub(crate) fn begin(place: &Path) -> Result<Self, RunsError> {
-        check_place(place)?;
+        // The folder behind a link is replaced, and the link stays.
+        let place = if place.is_symlink() {
+            fs::canonicalize(place).map_err(RunsError::io("read the folder", place))?
+        } else {
+            place.to_owned()
+        };
+        check_place(&place)?;
         let Some(name) = place.file_name() else {
-            return Err(RunsError::NoFolderName { path: place.to_owned() });
+            return Err(RunsError::NoFolderName { path: place });
         };
         let partial = place.with_file_name(beside(name, "partial"));
-        let fresh = Some(Fresh::note(place));
-        if partial.exists() {
-            // Left by a run that was killed: nobody else writes under such a name.
-            fs::remove_dir_all(&partial).map_err(RunsError::io("remove", &partial))?;
+        let fresh = Some(Fresh::note(&place));
+        if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(RunsError::io("create the folder", parent))?;
+        }
+        let lock = FolderLock::beside(&place)?;
+        let old = place.with_file_name(beside(name, "old"));
+        if old.exists() && !place.exists() {
+            // A process was killed between two renames: the earlier comparison is the only whole one.
+            fs::rename(&old, &place).map_err(RunsError::io("move", &old))?;
+        }
+        for left in [&partial, &old] {
+            if left.exists() {
+                // Left by a process that was killed: nobody else writes under such a name.
+                fs::remove_dir_all(left).map_err(RunsError::io("remove", left))?;
+            }
         }
         fs::create_dir_all(&partial).map_err(RunsError::io("create the folder", &partial))?;
-        Ok(Self { place: place.to_owned(), partial, fresh })
+        Ok(Self { place, partial, _lock: lock, fresh })
     }
 
     /// Where to write until then.
@@ -175,23 +196,28 @@ fn check_place(place: &Path) -> Result<(), RunsError> {
     let known = |name: &OsString| {
         name == INDEX || name == REPORT || index.runs.iter().any(|entry| name == entry.folder.as_str())
     };
-    match names.iter().find(|name| !known(name)) {
-        None => Ok(()),
-        Some(stranger) => {
-            Err(RunsError::Stranger { path: place.to_owned(), stranger: PathBuf::from(stranger) })
+    if let Some(stranger) = names.iter().find(|name| !known(name)) {
+        return Err(RunsError::Stranger { path: place.to_owned(), stranger: PathBuf::from(stranger) });
+    }
+    // The runs are removed with all that they hold.
+    for run in index.runs.iter().map(|entry| place.join(&entry.folder)) {
+        let Ok(folder) = RunFolder::open(&run) else { continue };
+        if let Some(stranger) = folder.stranger()? {
+            return Err(RunsError::Stranger { path: run, stranger: PathBuf::from(stranger) });
         }
     }
+    Ok(())
 }
 
 /// Writes the page of a comparison.
 ///
 /// # Errors
-/// A plot cannot be drawn, or the file cannot be written.
+/// A plot cannot be drawn, there is something else than an earlier page, or the file cannot be written.
 pub fn write_report(comparison: &Comparison, path: &Path) -> Result<(), RunsError> {
-    write_whole(path, &comparison.to_html()?)
+    write_page(path, &comparison.to_html()?)
 }
 
-/// Writes a text file, which appears whole or not at all.
+/// Writes a text file of a folder of results, which appears whole or not at all.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -19,20 +19,25 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+mod choice;
 mod error;
+mod facts;
 pub mod folder;
 pub mod jobs;
 mod matrix;
 mod opened;
+pub mod output;
 mod pcap;
 mod performance;
 mod recording;
 mod request;
 pub mod sweep;
 mod watch;
+mod why;
 
 pub use bound::{BoundRequest, BoundTrial, ChosenBound};
 pub use error::RunsError;
+pub use facts::{facts, facts_of};
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};
 pub use request::{RunRequest, encoding};

@@ -6,6 +6,7 @@ use airbound_record::{Summary, Tables};
 use airbound_report::Comparison;
 
 use crate::error::RunsError;
+use crate::facts::facts;
 use crate::folder::{Entry, Index, REPORT, Staging, write_report};
 use crate::jobs;
 use crate::opened::{Named, Opened};
@@ -62,8 +63,9 @@ impl Matrix {
         for named in &self.schemes {
             opened.build(named, opened.scenario.seed)?;
         }
+        let seeds = opened.seeds(self.seeds)?;
         let cells: Vec<(&Named, Entry)> =
-            self.schemes.iter().flat_map(|named| cells(opened, named, self.seeds)).collect();
+            self.schemes.iter().flat_map(|named| cells(named, seeds.clone())).collect();
         let staging = Staging::begin(folder)?;
         let encoding = encoding(cells.len(), threads);
         let meter = Meter::new(watch, opened.length() * cells.len() as u64);
@@ -77,7 +79,8 @@ impl Matrix {
         })?;
         let (runs, summaries): (Vec<_>, Vec<Summary>) = done.into_iter().unzip();
         let focus = opened.focus();
-        let comparison = Comparison::new(runs, focus.as_deref(), self.baseline.as_deref())?;
+        let comparison = Comparison::new(runs, focus.as_deref(), self.baseline.as_deref())?
+            .with_facts(facts(&opened.scenario));
         write_report(&comparison, &staging.path().join(REPORT))?;
         let index = Index {
             scenario: opened.name.clone(),
@@ -91,8 +94,8 @@ impl Matrix {
 }
 
 /// The runs of a scheme.
-fn cells<'a>(opened: &Opened, named: &'a Named, seeds: u32) -> impl Iterator<Item = (&'a Named, Entry)> {
-    opened.seeds(seeds).map(move |seed| {
+fn cells(named: &Named, seeds: std::ops::Range<u64>) -> impl Iterator<Item = (&Named, Entry)> {
+    seeds.map(move |seed| {
         let folder = format!("{}-seed{seed}", named.file_name());
         (named, Entry { folder, scheme: named.label.clone(), seed })
     })

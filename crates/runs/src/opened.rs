@@ -92,15 +92,24 @@ impl Opened {
     }
 
     /// The seeds of several runs, counted up from that of the scenario.
-    pub(crate) fn seeds(&self, count: u32) -> impl Iterator<Item = u64> {
+    ///
+    /// # Errors
+    /// They exceed the largest seed that a scenario can have.
+    pub(crate) fn seeds(&self, count: u32) -> Result<std::ops::Range<u64>, RunsError> {
         let first = self.scenario.seed;
-        (0..u64::from(count)).map(move |number| first.saturating_add(number))
+        counted_up(first, count).ok_or(RunsError::Seeds { first, count })
     }
 
     /// Builds a run, of which nothing is simulated yet.
     pub(crate) fn build(&self, named: &Named, seed: u64) -> Result<Run, RunsError> {
         Ok(Run::with_plugins(&self.name, &self.scenario, &named.scheme, seed, &named.plugins)?)
     }
+}
+
+/// So many seeds from `first` on; `None` if the last one exceeds those that a scenario can have.
+pub(crate) fn counted_up(first: u64, count: u32) -> Option<std::ops::Range<u64>> {
+    let end = first.checked_add(u64::from(count))?;
+    (end <= 1 << 63).then_some(first..end)
 }
 
 /// A scheme under the name by which it was asked for.

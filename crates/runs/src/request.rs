@@ -28,7 +28,7 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// Simulates, and leaves the run in `folder`; its air in `capture`.
+    /// Simulates, and leaves the run in `folder`; its air in `capture`, where `-` is standard output.
     ///
     /// # Errors
     /// The scheme is wrong or there is not one network whose air can be captured, before anything is written; the system refuses
@@ -63,14 +63,14 @@ impl RunRequest {
         let mut run = opened.build(&self.named, self.seed)?;
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, run.info(), self.tables_of(scenario), self.encoding)?;
-        let capture = capture.map(|file| Capture::create(file, run.info(), &scenario.air)).transpose()?;
-        run.observe(Box::new(Recording::new(recorder, capture)));
+        let writer = capture.map(|file| Capture::create(file, run.info(), &scenario.air)).transpose()?;
+        run.observe(Box::new(Recording::new(recorder, writer)));
         meter.simulate(&mut run)?;
         let (outcome, observer) = run.finish()?;
         let Some(recording) = Recording::of(observer) else {
             return Err(RunsError::Defect("the run lost its recording".to_owned()));
         };
-        let (mut recorder, capture) = recording.into_parts();
+        let (mut recorder, writer) = recording.into_parts();
         for row in &outcome.distributions {
             recorder.distribution(*row);
         }
@@ -78,8 +78,8 @@ impl RunRequest {
         let resolved = Scenario { scheme, seed: self.seed, ..scenario.clone() }.to_toml();
         let performance = performance(outcome.events, opened.length(), begun.elapsed());
         let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
-        if let Some(capture) = capture {
-            capture.finish()?;
+        if let (Some(writer), Some(file)) = (writer, capture) {
+            writer.finish(file)?;
         }
         fresh.keep();
         Ok((folder, outcome.summary))

@@ -363,6 +363,17 @@ fn read_stations<'a>(
     if !group.is_empty() || empty_groups.iter().any(|name| name == wanted) {
         return Ok(group);
     }
+    if let Some(place) = section.renamed_by("station", wanted) {
+        let refers = section.place_of("station");
+        let (key, wanted) = (section.key("station"), super::node::shortened(wanted));
+        return Err(ScenarioError::Value {
+            place,
+            key: format!("station.{wanted}.name"),
+            problem: format!(
+                "takes away the name that {key} ({refers}) refers to; change that with another --set"
+            ),
+        });
+    }
     let known = || stations.iter().flat_map(|station| [station.name.as_str(), station.group.as_str()]);
     let hint = match nearest(wanted, known()) {
         Some(name) => format!("; did you mean {name}?"),

@@ -156,7 +156,7 @@ const KEYS: &[&str] = &[
 /// The longest run.
 const LONGEST: Span = Span::from_secs(86_400);
 /// Default schemes of a comparison.
-const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
+pub const DEFAULT_SCHEMES: [&str; 4] = ["fifo", "codel", "pie", "linux"];
 
 impl Scenario {
     /// Opens a scenario by name: a file if there is one with this name, otherwise a shipped scenario.
@@ -300,6 +300,17 @@ impl Scenario {
     #[must_use]
     pub fn end(&self) -> Span {
         self.warm_up + self.duration
+    }
+
+    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run.
+    pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
+        let end = self.end();
+        self.flows.iter().filter(move |flow| flow.start >= end).map(move |flow| {
+            format!(
+                "flow {} starts at {} and the run ends at {end}, so it sends nothing; lower flow.{}.start, or lengthen duration",
+                flow.name, flow.start, flow.group
+            )
+        })
     }
 
     /// The flows that the headline is about.

@@ -538,6 +538,11 @@ impl Scheme {
         let mut nowhere = Slot::plain("plain");
         let has_session = scheme.session.is_some();
         for part in name.split('+').map(str::trim) {
+            if part.is_empty() {
+                return Err(error(
+                    "has an empty name; write for example linux, or linux+minstrel-ht+bbr".to_owned(),
+                ));
+            }
             let slots = [
                 ("queue", QUEUES, &mut scheme.queue),
                 ("rate control", RATES, &mut scheme.rate),

@@ -89,6 +89,13 @@ impl<'a> Section<'a> {
         self.get(key).map_or_else(|| self.place(), |node| self.document.place(node.origin))
     }
 
+    /// Position of the override that set the `name` of the member that was called `member` in the list `list`; `None` without one.
+    #[must_use]
+    pub fn renamed_by(&self, list: &str, member: &str) -> Option<Place> {
+        let option = format!("--set {list}.{member}.name=");
+        self.document.options.iter().find(|known| known.starts_with(&option)).cloned().map(Place::Option)
+    }
+
     /// Base folder of a relative file name that an override set under `key`; `None` if no override did.
     #[must_use]
     pub fn override_base(&self, key: &str) -> Option<&'a Path> {

@@ -1,13 +1,15 @@
 //! `airbound reproduce`: a paper's experiments done again.
 
 use std::fs;
+use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use airbound_console::{Steps, Verbosity, output};
 use airbound_report::validation_json;
-use airbound_runs::folder::{Fresh, write_whole};
+use airbound_runs::folder::Fresh;
 use airbound_runs::jobs;
+use airbound_runs::output::{Kind, Output, STDOUT};
 
 use super::args::Reproduce;
 use super::error::CommandError;
@@ -41,17 +43,25 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(CommandError::io("create the folder", folder))?;
     }
+    let streamed = page == Path::new(STDOUT);
+    if streamed && verbosity.json {
+        return Err(CommandError::Input("--out - and --json both write to standard output".to_owned()));
+    }
+    let mut written = Output::begin(&page, Kind::Page)?;
     let steps = Steps::new(verbosity, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
         .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CommandError::Defect(error.to_string()))?;
     drop(steps);
-    write_whole(&page, &result.to_html(effort)?)?;
+    written.write_all(result.to_html(effort)?.as_bytes()).map_err(CommandError::io("write", &page))?;
+    written.finish()?;
     if let Some(fresh) = fresh {
         fresh.keep();
     }
-    if verbosity.json {
+    if streamed {
+        // The page is what was asked for.
+    } else if verbosity.json {
         output::print(&validation_json(&result.rows)?)?;
     } else {
         let verdicts = result.verdicts();
@@ -67,7 +77,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         };
         output::say(verbosity, &text)?;
     }
-    if effort.quick {
+    if effort.quick && !streamed {
         output::say(verbosity, QUICK)?;
     }
     let failed = result.failed(effort).len();

@@ -7,6 +7,7 @@ use airbound_console::output;
 
 pub(super) fn check(check: &Check, verbosity: Verbosity) -> Result<(), CliError> {
     let mut opened = check.source.open()?;
+    super::warn(&opened, verbosity);
     for name in &opened.scenario.schemes {
         opened.scheme(Some(name))?;
     }

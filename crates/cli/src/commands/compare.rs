@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
-use airbound_runs::folder::{Index, REPORT};
-use airbound_runs::{Matrix, Opened, jobs};
+use airbound_report::{Answer, Trial};
+use airbound_runs::folder::REPORT;
+use airbound_runs::{Finished, Matrix, Opened, jobs};
 use serde::Serialize;
 
 use crate::args::Compare;
@@ -21,6 +22,9 @@ struct Results<'a> {
     report: &'a Path,
     focus: &'a Option<String>,
     baseline: &'a Option<String>,
+    verdict: Answer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Trial>,
     runs: Vec<Outcome<'a>>,
 }
 
@@ -34,32 +38,43 @@ struct Outcome<'a> {
 
 pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = compare.source.open()?;
-    let names = if compare.schemes.is_empty() { &opened.scenario.schemes } else { &compare.schemes };
+    super::warn(&opened, verbosity);
+    let names = opened.compared(&compare.schemes);
     let matrix = Matrix {
         seeds: compare.effort.seeds,
         tables: compare.effort.tables(false),
-        ..Matrix::of(&opened, opened.schemes(names)?)
+        ..Matrix::of(&opened, opened.schemes(&names)?)
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
-    self::matrix(&opened, &matrix, jobs::threads(compare.effort.jobs), &folder, verbosity)
+    let threads = jobs::threads(compare.effort.jobs);
+    self::matrix(&opened, &matrix, compare.why, threads, &folder, verbosity)
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
 pub(super) fn matrix(
     opened: &Opened,
     matrix: &Matrix,
+    why: bool,
     threads: usize,
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
     let finished = matrix.run(opened, threads, folder, &progress)?;
+    let trial = if why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
     drop(progress);
     let report = folder.join(REPORT);
     if verbosity.json {
-        return Ok(output::json(&results(&finished.index, &finished.summaries, folder, &report))?);
+        return Ok(output::json(&results(&finished, trial, folder, &report))?);
     }
-    let text = finished.comparison.to_text(output::width());
+    let mut text = finished.comparison.to_text(output::width());
+    if why {
+        let tried = trial.map_or_else(
+            || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
+            |trial| trial.to_text(output::width()),
+        );
+        text += &format!("\n{tried}");
+    }
     Ok(output::say(
         verbosity,
         &format!("{text}\nRuns:   {}\nReport: {}\n", folder.display(), report.display()),
@@ -67,12 +82,13 @@ pub(super) fn matrix(
 }
 
 fn results<'a>(
-    index: &'a Index,
-    summaries: &'a [Summary],
+    finished: &'a Finished,
+    why: Option<Trial>,
     folder: &'a Path,
     report: &'a Path,
 ) -> Results<'a> {
-    let runs = index.runs.iter().zip(summaries).map(|(entry, summary)| Outcome {
+    let index = &finished.index;
+    let runs = index.runs.iter().zip(&finished.summaries).map(|(entry, summary)| Outcome {
         scheme: &entry.scheme,
         seed: entry.seed,
         folder: folder.join(&entry.folder),
@@ -84,6 +100,8 @@ fn results<'a>(
         report,
         focus: &index.focus,
         baseline: &index.baseline,
+        verdict: finished.comparison.verdict(),
+        why,
         runs: runs.collect(),
     }
 }

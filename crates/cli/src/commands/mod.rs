@@ -23,7 +23,19 @@ mod sweep;
 use crate::Host;
 use crate::args::{Cli, Command};
 use crate::error::CliError;
-use airbound_console::interrupt;
+use airbound_console::{Verbosity, interrupt, output};
+use airbound_runs::Opened;
+
+/// Says what in a scenario is allowed and hardly meant.
+fn warn(opened: &Opened, verbosity: Verbosity) {
+    /// Sentences of one scenario.
+    const MOST: usize = 5;
+    if !verbosity.quiet {
+        for doubt in opened.scenario.doubts().take(MOST) {
+            output::remark(&format!("airbound: warning: {doubt}"));
+        }
+    }
+}
 
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use airbound_record::RunFolder;
 use airbound_report::{Comparison, Run};
+use airbound_runs::facts_of;
 use airbound_runs::folder::{Index, REPORT, write_report};
+use airbound_runs::output::STDOUT;
 use airbound_scenario::{Overrides, Scenario};
 use serde_json::json;
 
+use super::run::refuse_terminal;
 use crate::args::Report;
 use crate::error::CliError;
 use airbound_console::Verbosity;
@@ -37,21 +40,29 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
         }
     }
     let focus = focus.or_else(|| found.first().and_then(|first| focus_of(&first.run)));
+    let facts = found.first().map(|first| facts_of(&first.run.scenario)).unwrap_or_default();
     let runs = labelled(found);
     if let Some(wanted) = &report.baseline
         && !runs.iter().any(|(label, _)| label == wanted)
     {
         return Err(CliError::Input(format!("--baseline: no run has the scheme {wanted}")));
     }
-    let comparison = Comparison::new(runs, focus.as_deref(), baseline.as_deref())?;
+    let comparison = Comparison::new(runs, focus.as_deref(), baseline.as_deref())?.with_facts(facts);
     let page = match (&report.out, report.runs.as_slice()) {
         (Some(page), _) => page.clone(),
         (None, [only]) => only.join(REPORT),
         _ => PathBuf::from(REPORT),
     };
+    let streamed = page == Path::new(STDOUT);
+    if streamed {
+        refuse_terminal("--out -", verbosity)?;
+    }
     write_report(&comparison, &page)?;
+    if streamed {
+        return Ok(());
+    }
     if verbosity.json {
-        return Ok(output::json(&json!({ "report": page }))?);
+        return Ok(output::json(&json!({ "report": page, "verdict": comparison.verdict() }))?);
     }
     let text = comparison.to_text(output::width());
     Ok(output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))?)

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
-use airbound_runs::{Matrix, Opened, RunRequest, encoding, jobs};
+use airbound_runs::output::STDOUT;
+use airbound_runs::{Matrix, Opened, RunRequest, encoding, facts, jobs};
 
 use super::compare;
 use crate::args::Run;
@@ -15,6 +16,13 @@ use airbound_console::output;
 
 pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = run.source.open()?;
+    super::warn(&opened, verbosity);
+    if run.scheme.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        return Err(CliError::Input(
+            "--scheme is empty; write for example --scheme linux, or leave it out for the scenario's own"
+                .to_owned(),
+        ));
+    }
     let named = opened.scheme(run.scheme.as_deref())?;
     let folder = run.out.clone().unwrap_or_else(|| {
         let seed = run.source.changes.seed.map_or(String::new(), |seed| format!("-seed{seed}"));
@@ -27,7 +35,10 @@ pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, threads, &folder, verbosity);
+        return compare::matrix(&opened, &matrix, false, threads, &folder, verbosity);
+    }
+    if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
+        refuse_terminal("--pcap -", verbosity)?;
     }
     let request = RunRequest { named, seed: opened.scenario.seed, tables, encoding: encoding(1, threads) };
     one(&opened, &request, &folder, run.pcap.as_deref(), verbosity)
@@ -45,7 +56,8 @@ fn one(
     drop(progress);
     let loaded = airbound_report::Run::load(&record)?;
     let label = request.named.label.clone();
-    let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?;
+    let comparison = Comparison::new(vec![(label, loaded)], opened.focus().as_deref(), None)?
+        .with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
@@ -53,8 +65,29 @@ fn one(
     }
     let mut text = comparison.to_text(output::width());
     text += &format!("\nRun:    {}\nReport: {}\n", folder.display(), report.display());
+    if capture == Some(Path::new(STDOUT)) {
+        if verbosity.remarks() {
+            output::remark(&text);
+        }
+        return Ok(());
+    }
     if let Some(capture) = capture {
         text += &format!("Air:    {}\n", capture.display());
     }
     Ok(output::say(verbosity, &text)?)
+}
+
+/// Refuses a file on standard output beside JSON, or on a terminal.
+pub(super) fn refuse_terminal(option: &str, verbosity: Verbosity) -> Result<(), CliError> {
+    if verbosity.json {
+        return Err(CliError::Input(format!(
+            "{option} and --json both write to standard output; leave out one of them, or name a file"
+        )));
+    }
+    if output::is_terminal() {
+        return Err(CliError::Input(format!(
+            "{option} writes to standard output, which is a terminal; name a file"
+        )));
+    }
+    Ok(())
 }

@@ -15,6 +15,21 @@ const RUN_FILES: [&str; 9] = [
 ];
 
 #[test]
+fn a_flow_that_starts_after_the_end_is_warned_of() {
+    let place = Place::new();
+    for command in ["check", "run", "compare"] {
+        let output = place.run(&[command, "tiny.toml", "--set", "flow.download.start=3 s"]);
+        assert!(output.status.success(), "{command}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let warning =
+            "airbound: warning: flow download starts at 3 s and the run ends at 200 ms, so it sends nothing;";
+        assert!(said.starts_with(warning) && said.lines().count() == 1, "{command}: {said}");
+        let quiet = place.run(&[command, "tiny.toml", "--set", "flow.download.start=3 s", "--quiet"]);
+        assert!(quiet.stderr.is_empty(), "{command}");
+    }
+}
+
+#[test]
 fn run_leaves_a_folder_and_prints_a_table() {
     let place = Place::new();
     let text = place.succeed(&["run", "tiny.toml"]);

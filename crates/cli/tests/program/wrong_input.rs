@@ -9,7 +9,13 @@ fn options() {
         (&["run"][..], "<SCENARIO>"),
         (&["run", "tiny.toml", "--jobs", "0"], "--jobs"),
         (&["run", "tiny.toml", "--seeds", "0"], "--seeds"),
-        (&["run", "tiny.toml", "--seed", "-1"], "-1"),
+        (&["run", "tiny.toml", "--seed", "-1"], "'-1' for '--seed <N>': allowed is a whole number from 0 to"),
+        (&["run", "tiny.toml", "--seed", "99999999999999999999999"], "from 0 to 9223372036854775807"),
+        (
+            &["run", "tiny.toml", "--seed", "9223372036854775807", "--seeds", "2"],
+            "the largest one, 9223372036854775807",
+        ),
+        (&["run", "tiny.toml", "--seeds", "99999999999"], "--seeds"),
         (&["run", "tiny.toml", "--seed", "x"], "'x' for '--seed <N>': allowed is a whole number"),
         (&["run", "tiny.toml", "--nonsense"], "--nonsense"),
         (&["nonsense"], "nonsense"),
@@ -58,6 +64,9 @@ fn scenarios() {
         }
         place.refuse(&[command, "tiny.toml", "--set", "flow.stream.rte=1 Mbit/s"]);
         place.refuse(&[command, "tiny.toml", "--set", "flow.nobody.rate=1 Mbit/s"]);
+        let sentence = place.refuse(&[command, "tiny.toml", "--set", "station.near.name=phone"]);
+        let blamed = "--set station.near.name=phone: station.near.name takes away the name that flow.stream.station (tiny.toml:";
+        assert!(sentence.contains(blamed), "{sentence}");
         place.refuse(&[command, "tiny.toml", "--trace", "a.log"]);
         let sentence = place.refuse(&[command, "trace-vr", "--trace", "missing.log"]);
         assert!(sentence.contains("missing.log"), "{sentence}");
@@ -71,7 +80,11 @@ fn schemes() {
     assert!(sentence.contains("did you mean codel"), "{sentence}");
     place.refuse(&["compare", "tiny.toml", "--schemes", "fifo,nothing"]);
     place.refuse(&["compare", "tiny.toml", "--schemes", "fifo,pie+fifo"]);
-    place.refuse(&["compare", "tiny.toml", "--schemes", ""]);
+    assert!(place.refuse(&["compare", "tiny.toml", "--schemes", ""]).contains("--schemes: "));
+    assert!(
+        place.refuse(&["run", "tiny.toml", "--scheme", " "]).starts_with("airbound: --scheme is empty; ")
+    );
+    assert!(place.refuse(&["run", "tiny.toml", "--scheme", "pie+"]).contains("empty name"));
     assert!(place.refuse(&["compare", "tiny.toml", "--schemes", "pie,pie"]).contains("twice"));
 }
 

@@ -8,9 +8,8 @@
 mod frame;
 mod radiotap;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 
 use airbound_record::RunInfo;
 use airbound_scenario::Air;
@@ -20,21 +19,13 @@ use airbound_wifi::control_frames::ControlTiming;
 use airbound_wifi::rate::{Format, Rate};
 
 use crate::error::RunsError;
+use crate::output::{Kind, Output, capture_header};
 use frame::{Address, Frame, Names};
 use radiotap::Aggregate;
 
-/// Magic number of a classic pcap file whose times are in nanoseconds.
-const MAGIC: u32 = 0xa1b2_3c4d;
-/// LINKTYPE_IEEE802_11_RADIOTAP.
-const LINK_TYPE: u32 = 127;
-/// Upper bound of the captured bytes of a frame: headers, and the longest control frame.
-const SNAP_LENGTH: u32 = 256;
-
 /// A capture under way. Without [`Capture::finish`] no file remains.
 pub(crate) struct Capture {
-    path: PathBuf,
-    partial: PathBuf,
-    file: Option<BufWriter<File>>,
+    file: BufWriter<Output>,
     /// The first error; it ends the writing.
     failed: Option<io::Error>,
     control: ControlTiming,
@@ -55,47 +46,31 @@ impl Capture {
     /// Begins a capture in `path` of the run `info`, on the `air` of its scenario.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// There is something else than an earlier capture, or the file cannot be created.
     pub(crate) fn create(path: &Path, info: &RunInfo, air: &Air) -> Result<Self, RunsError> {
-        let wrong = |action| RunsError::io(action, path);
-        if path.is_dir() {
-            return Err(wrong("write")(io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(wrong("create"))?;
+        let output = Output::begin(path, Kind::Capture)?;
         let mut capture = Self {
-            path: path.to_owned(),
-            partial,
-            file: Some(BufWriter::with_capacity(1 << 16, file)),
+            file: BufWriter::with_capacity(1 << 16, output),
             failed: None,
             control: air.control(),
             names: Names::of(info),
             aggregates: 0,
             record: Vec::with_capacity(512),
         };
-        let mut header = Vec::with_capacity(24);
-        header.extend(MAGIC.to_le_bytes());
-        // Version 2.4, times in UTC, no statement on their accuracy.
-        header.extend([2, 0, 4, 0]);
-        header.extend([0; 8]);
-        header.extend(SNAP_LENGTH.to_le_bytes());
-        header.extend(LINK_TYPE.to_le_bytes());
-        capture.write(&header);
+        capture.write(&capture_header());
         Ok(capture)
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the capture at `path`.
     ///
     /// # Errors
     /// The first error of the whole capture.
-    pub(crate) fn finish(mut self) -> Result<(), RunsError> {
-        let path = self.path.clone();
-        let wrong = RunsError::io("write", &path);
+    pub(crate) fn finish(mut self, path: &Path) -> Result<(), RunsError> {
         let written = self.failed.take().map_or(Ok(()), Err);
-        let flushed = written.and_then(|()| self.file.take().map_or(Ok(()), |mut file| file.flush()));
-        flushed.and_then(|()| fs::rename(&self.partial, &self.path)).map_err(wrong)
+        written.and_then(|()| self.file.flush()).map_err(RunsError::io("write", path))?;
+        // The buffer is empty.
+        let (output, _) = self.file.into_parts();
+        output.finish()
     }
 
     /// Adds the frames of one exchange.
@@ -172,16 +147,8 @@ impl Capture {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if let (Some(file), None) = (&mut self.file, &self.failed) {
-            self.failed = file.write_all(bytes).err();
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(bytes).err();
         }
-    }
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        drop(self.file.take());
-        // Gone already if the capture was finished.
-        let _ = fs::remove_file(&self.partial);
     }
 }

@@ -21,6 +21,7 @@ use super::results::{self, Placed};
 use super::table;
 use crate::error::RunsError;
 use crate::folder::{Fresh, REPORT, write_whole};
+use crate::output::write_page;
 
 /// Cells of a partition: few enough that those that are under way fit into memory, enough that 10^6 runs make few files.
 pub(crate) const BATCH_CELLS: usize = 64;
@@ -109,7 +110,7 @@ impl Folder {
 
     /// Writes the report.
     pub(crate) fn write_report(&self, html: &str) -> Result<(), RunsError> {
-        write_whole(&self.report(), html)
+        write_page(&self.report(), html)
     }
 
     /// The runs of a shard, if its partition is there and complete.

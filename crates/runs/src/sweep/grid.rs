@@ -14,6 +14,8 @@ use super::number::Setting;
 use super::rule::{Percent, Rule};
 use super::sample::Sample;
 use super::shipped;
+use crate::error::RunsError;
+use crate::opened::counted_up;
 
 /// Cells times schemes.
 pub(crate) const MOST_POINTS: usize = 1_000_000;
@@ -392,7 +394,10 @@ fn read_seeds(
     first: u64,
 ) -> Result<Vec<u64>, ScenarioError> {
     use airbound_scenario::reading::Value;
-    let counted = |count: u32| (0..u64::from(count)).map(|number| first.saturating_add(number)).collect();
+    let counted = |count: u32| {
+        let range = counted_up(first, count).ok_or(RunsError::Seeds { first, count });
+        range.map(Vec::from_iter).map_err(|error| top.wrong("seeds", format!("cannot be counted: {error}")))
+    };
     let [with_rule, without] = SEEDS;
     let default = if rule.until.is_some() { with_rule } else { without };
     let mut seeds: Vec<u64> = match top.get("seeds").map(|node| &node.value) {
@@ -410,7 +415,7 @@ fn read_seeds(
                 )
             })?
         }
-        _ => counted(top.whole("seeds", default, 1..=MOST_SEEDS)?),
+        _ => counted(top.whole("seeds", default, 1..=MOST_SEEDS)?)?,
     };
     for (number, seed) in seeds.iter().enumerate() {
         if seeds[..number].contains(seed) {
@@ -421,7 +426,7 @@ fn read_seeds(
         if matches!(top.get("seeds").map(|node| &node.value), Some(Value::List(_))) {
             seeds.truncate(count as usize);
         } else {
-            seeds = counted(count);
+            seeds = counted(count)?;
         }
     }
     if rule.until.is_some() && seeds.len() < rule.round {

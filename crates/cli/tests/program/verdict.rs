@@ -1,0 +1,100 @@
+//! The verdict of `run`, `compare` and `report`, and its advice followed.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// Collapses the white space of a wrapped text.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn terminal_page_json_and_report_say_the_same() {
+    let place = Place::new();
+    let arguments = ["compare", "tiny.toml", "--out", "both"];
+    let text = place.succeed(&arguments);
+    assert!(text.starts_with("=> "), "{text}");
+    let page = String::from_utf8(place.bytes("both/report.html")).expect("text");
+    let page = page.replace("&#x27;", "'").replace("&#x2f;", "/");
+    let verdict = &place.json(&["compare", "tiny.toml", "--out", "both", "--json"])["verdict"];
+    assert_eq!(&place.json(&["report", "both", "--json"])["verdict"], verdict);
+    let one = |finding: &Value| finding["sentence"].as_str().expect("a sentence").to_owned();
+    let all = |key: &str| verdict[key].as_array().expect("a list").iter().map(one).collect::<Vec<_>>();
+    let sentences = [all("choices"), vec![one(&verdict["bottleneck"])], all("health")].concat();
+    assert!(sentences.len() >= 3, "{sentences:?}");
+    for sentence in sentences {
+        assert!(flowing(&text).contains(&format!("=> {sentence}")), "{sentence} in {text}");
+        assert!(page.contains(&format!("<li>{sentence}</li>")), "{sentence} on the page");
+    }
+    // 200 ms hold too few packets for the percentiles of the tables.
+    assert!(all("health").iter().any(|sentence| sentence.contains("lengthen duration")), "{text}");
+    let run = place.succeed(&["run", "tiny.toml"]);
+    assert!(run.starts_with("=> "), "{run}");
+}
+
+/// The figures of the flow in focus under the scheme of the verdict.
+fn p95(results: &Value, scheme: &str) -> f64 {
+    let runs = results["runs"].as_array().expect("runs");
+    let run = runs.iter().find(|run| run["scheme"] == scheme).expect("the scheme");
+    run["summary"]["flows"][0]["latency_ms"]["p95"].as_f64().expect("a latency")
+}
+
+#[test]
+fn the_advice_for_the_flat_is_proved_by_a_run() {
+    let place = Place::new();
+    let compare = |sets: &[&str]| {
+        let mut arguments = vec!["compare", "my-flat", "--schemes", "fifo,linux,last-pq", "--json"];
+        for set in ["duration=8 s"].iter().chain(sets) {
+            arguments.extend(["--set", set]);
+        }
+        place.json(&arguments)
+    };
+    let before = compare(&[]);
+    let bottleneck = &before["verdict"]["bottleneck"];
+    assert_eq!(bottleneck["cause"], "wire", "{bottleneck}");
+    let sentence = bottleneck["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.contains("queueing at the 250 Mb/s wire") && sentence.contains("say 240 Mb/s"),
+        "{sentence}"
+    );
+    // 240 Mb/s without the game's 40, the film's 25 and the call's 2.5.
+    let advised = compare(&["flow.download.limit=172 Mbit/s"]);
+    assert_ne!(advised["verdict"]["bottleneck"]["cause"], "wire", "{}", advised["verdict"]["bottleneck"]);
+    let faster = compare(&["wire.rate=1 Gbit/s"]);
+    assert_ne!(faster["verdict"]["bottleneck"]["cause"], "wire", "{}", faster["verdict"]["bottleneck"]);
+    for scheme in ["fifo", "linux", "last-pq"] {
+        let (from, to) = (p95(&before, scheme), p95(&advised, scheme));
+        assert!(to < 0.75 * from, "{scheme}: {from} ms before, {to} ms with the advice");
+    }
+}
+
+#[test]
+fn the_cause_of_a_bottleneck_is_tested() {
+    let place = Place::new();
+    let arguments = ["compare", "my-flat", "--schemes", "linux", "--set", "duration=4 s", "--why"];
+    let json: Vec<&str> = arguments.into_iter().chain(["--json"]).collect();
+    let results = place.json(&json);
+    let why = &results["why"];
+    assert_eq!((&why["change"], &why["confirmed"]), (&"a wire of 2.5 Gbit/s".into(), &true.into()), "{why}");
+    assert!(why["after"].as_f64() < why["before"].as_f64());
+    let mean = results["runs"][0]["summary"]["flows"][0]["latency_ms"]["mean"].as_f64();
+    assert_eq!(why["before"].as_f64(), mean);
+    let text = place.succeed(&arguments);
+    assert!(
+        flowing(&text).contains(&format!("=> {}", why["sentence"].as_str().expect("a sentence"))),
+        "{text}"
+    );
+    // Without the option nothing is tried.
+    assert!(place.json(&["compare", "tiny.toml", "--json"]).get("why").is_none());
+}
+
+#[test]
+fn all_schemes_can_be_compared() {
+    let place = Place::new();
+    let results = place.json(&["compare", "tiny.toml", "--schemes", "all", "--json"]);
+    let runs = results["runs"].as_array().expect("runs");
+    assert!(
+        ["fifo", "wqm", "last-pq", "law"].iter().all(|name| runs.iter().any(|run| run["scheme"] == *name))
+    );
+}

@@ -1,0 +1,283 @@
+//! The bottleneck of the flow in focus: the stage that holds most of its latency, or what bounds a transfer.
+
+use airbound_record::{Direction, FlowSummary, Summary};
+
+use super::rules::{AIR_BUSY, Rule, SHAPER, STAGE, WIRE_FULL};
+use super::{Bottleneck, Cause, Figure, median, percent};
+use crate::comparison::{Comparison, SchemeRuns, find, is_transfer};
+use crate::figures::mean_split;
+use crate::grid::number;
+
+/// The flow in focus under one scheme.
+struct Subject<'a> {
+    comparison: &'a Comparison,
+    scheme: &'a SchemeRuns,
+    /// The flow in the first run.
+    flow: &'a FlowSummary,
+}
+
+/// The bottleneck of the flow in focus under `scheme`; `None` if it delivered nothing, of a conference, and where facts are missing.
+pub(super) fn bottleneck(comparison: &Comparison, scheme: &SchemeRuns) -> Option<Bottleneck> {
+    let summary = scheme.summaries().next()?;
+    // A conference has wires of its own, and several networks have several bottlenecks.
+    if summary.session.is_some() || !summary.networks.is_empty() {
+        return None;
+    }
+    let flow = find(summary, &comparison.focus)?;
+    let subject = Subject { comparison, scheme, flow };
+    if is_transfer(flow) && flow.demand.is_none() { subject.of_transfer() } else { subject.of_latency() }
+}
+
+impl Subject<'_> {
+    fn name(&self) -> &str {
+        &self.flow.name
+    }
+
+    fn of(&self, cause: Cause, rule: Rule, share: f64, sentence: String) -> Bottleneck {
+        let (flow, scheme) = (self.name().to_owned(), self.scheme.name.clone());
+        let figure = if rule == STAGE { Figure::MeanLatency } else { Figure::Goodput };
+        Bottleneck { cause, figure, flow, scheme, rule: rule.name, share, sentence }
+    }
+
+    /// Payload that the wire carries in the direction of the flow, Mb/s.
+    fn wire_payload(&self) -> f64 {
+        let sum = |summary: &Summary| {
+            let same = summary.flows.iter().filter(|flow| flow.direction == self.flow.direction);
+            Some(same.map(|flow| flow.goodput_mbps).sum())
+        };
+        median(self.scheme, sum).unwrap_or(0.0)
+    }
+
+    fn wire_mbps(&self) -> Option<f64> {
+        self.comparison.facts.wire.map(|rate| rate.as_mbps_f64())
+    }
+
+    fn busy(&self) -> f64 {
+        median(self.scheme, |summary| Some(summary.air.busy_share)).unwrap_or(0.0)
+    }
+
+    fn of_transfer(&self) -> Option<Bottleneck> {
+        let (name, scheme) = (self.name(), &self.scheme.name);
+        let facts = self.comparison.facts.flow(name)?;
+        let goodput = median(self.scheme, |summary| Some(find(summary, name)?.goodput_mbps))?;
+        let (busy, payload) = (self.busy(), self.wire_payload());
+        let air = format!("the air is {} busy", percent(busy));
+        if let Some(wire) = self.wire_mbps() {
+            let full = payload / wire;
+            if 100.0 * full >= WIRE_FULL.threshold {
+                let sentence = format!(
+                    "{name} is bounded by the wire under {scheme}: it carries {} Mb/s of payload of its {} Mb/s, and {air}.",
+                    number(payload),
+                    number(wire)
+                );
+                return Some(self.of(Cause::Wire, WIRE_FULL, full, sentence));
+            }
+        }
+        if 100.0 * busy > AIR_BUSY.threshold {
+            let sentence = format!("{name} is bounded by the air under {scheme}: {air}.");
+            return Some(self.of(Cause::Air, AIR_BUSY, busy, sentence));
+        }
+        let wire = self.wire_mbps().map_or_else(
+            || "the wire has no bottleneck".to_owned(),
+            |wire| format!("the wire carries {} of its rate", percent(payload / wire)),
+        );
+        let limit = facts.rate.map(|rate| rate.as_mbps_f64()).filter(|limit| goodput >= 0.9 * limit);
+        let sentence = limit.map_or_else(
+            || format!("{name} is bounded by its own sender under {scheme}: {air} and {wire}."),
+            |limit| format!("{name} gets the {} Mb/s that it asks for under {scheme}.", number(limit)),
+        );
+        Some(self.of(Cause::Sender, AIR_BUSY, busy, sentence))
+    }
+
+    fn of_latency(&self) -> Option<Bottleneck> {
+        let stages = mean_split(self.scheme, self.name())?;
+        let total: f64 = stages.iter().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let [wired, queueing, contention, airtime, retries, reordering] = stages;
+        // Without a bottleneck of the wire, or without facts, all of it is distance.
+        let delay = self.comparison.facts.flow(self.name()).map_or(wired, |flow| flow.delay.as_millis_f64());
+        let distance = if self.wire_mbps().is_some() { wired.min(delay) } else { wired };
+        let queue =
+            if self.flow.direction == Direction::Downlink { Cause::Queue } else { Cause::StationQueue };
+        let mut parts = [
+            (Cause::Wire, wired - distance),
+            (Cause::Distance, distance),
+            (queue, queueing),
+            (Cause::Contention, contention),
+            (Cause::Rate, airtime),
+            (Cause::Retries, retries),
+            (Cause::Reordering, reordering),
+        ];
+        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let [(cause, most), (second, next), ..] = parts;
+        let share = most / total;
+        let of = format!(
+            "of the mean latency of {} under {}, {} ms,",
+            self.name(),
+            self.scheme.name,
+            number(total)
+        );
+        if 100.0 * share < STAGE.threshold {
+            let sentence = format!(
+                "No single stage holds half {of} the largest are {} with {} and {} with {}.",
+                stage(cause),
+                percent(share),
+                stage(second),
+                percent(next / total)
+            );
+            return Some(self.of(Cause::Several, STAGE, share, sentence));
+        }
+        let sentence = format!("{} {of} {}.", percent(share), self.words(cause));
+        Some(self.of(cause, STAGE, share, sentence))
+    }
+
+    /// The predicate of a stage that holds most of the latency.
+    fn words(&self, cause: Cause) -> String {
+        let station = |summary: &Summary| {
+            summary.stations.iter().find(|station| station.name == self.flow.station).cloned()
+        };
+        match cause {
+            Cause::Wire => {
+                let wire = self.wire_mbps().unwrap_or(0.0);
+                format!(
+                    "is queueing at the {} Mb/s wire, which carries {} Mb/s of payload: no queue on the access point shortens it; keep \
+                     what is sent over it below its rate, say {} Mb/s, by a shaper or by a limit of the transfers",
+                    number(wire),
+                    number(self.wire_payload()),
+                    number(wire * SHAPER.threshold / 100.0)
+                )
+            }
+            Cause::Distance => "is the delay of the wire, which no queue changes".to_owned(),
+            Cause::Queue => {
+                format!("is spent in the access point's queue; the air is {} busy", percent(self.busy()))
+            }
+            Cause::StationQueue => {
+                format!(
+                    "is spent in the queue of {}; the air is {} busy",
+                    self.flow.station,
+                    percent(self.busy())
+                )
+            }
+            Cause::Contention => {
+                let collide = median(self.scheme, |summary| summary.air.collision_rate).unwrap_or(0.0);
+                format!(
+                    "is waiting for the air, which is {} busy; {} of the transmissions collide",
+                    percent(self.busy()),
+                    percent(collide)
+                )
+            }
+            Cause::Retries => {
+                let again = median(self.scheme, |summary| station(summary)?.retry_rate).unwrap_or(0.0);
+                format!(
+                    "is spent on transmissions that fail; {} of the MPDUs to or from {} are sent again",
+                    percent(again),
+                    self.flow.station
+                )
+            }
+            Cause::Rate => {
+                let rate = median(self.scheme, |summary| station(summary)?.mean_phy_rate_mbps).unwrap_or(0.0);
+                format!(
+                    "is the transmission itself; the mean rate to or from {} is {} Mb/s",
+                    self.flow.station,
+                    number(rate)
+                )
+            }
+            Cause::Reordering => "is waiting in the receiver's reordering buffer".to_owned(),
+            Cause::Air | Cause::Sender | Cause::Several => String::new(),
+        }
+    }
+}
+
+const fn stage(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Wire => "queueing at the wire",
+        Cause::Distance => "the wire's delay",
+        Cause::Queue => "the access point's queue",
+        Cause::StationQueue => "the station's queue",
+        Cause::Contention => "contention",
+        Cause::Retries => "retries",
+        Cause::Rate => "the transmission itself",
+        Cause::Reordering => "reordering",
+        Cause::Air => "the air",
+        Cause::Sender => "the sender",
+        Cause::Several => "several",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::{BitRate, Span};
+
+    use super::super::test_runs::{Made, compared};
+    use super::*;
+    use crate::facts::{Facts, FlowFacts};
+
+    fn facts(flow: &str, wire: Option<u64>, limit: Option<u64>) -> Facts {
+        let rate = limit.map(BitRate::from_mbps);
+        let flow = FlowFacts { name: flow.to_owned(), delay: Span::from_millis(8), start: Span::ZERO, rate };
+        Facts {
+            wire: wire.map(BitRate::from_mbps),
+            end: Some(Span::from_secs(20)),
+            aggregates: true,
+            flows: vec![flow],
+        }
+    }
+
+    fn of_call(stages: [f64; 6], wire: Option<u64>) -> Bottleneck {
+        let made = Made::new("linux", 1).call(20.0).download(235.0).stages("call", stages).air(0.42, 0.03);
+        let comparison = compared(vec![made], "call", "linux").with_facts(facts("call", wire, None));
+        comparison.verdict().bottleneck.expect("packets")
+    }
+
+    #[test]
+    fn queueing_at_the_wire_is_told_from_its_delay() {
+        let wire = of_call([58.0, 0.5, 0.5, 0.5, 0.25, 0.25], Some(250));
+        assert_eq!((wire.cause, wire.share), (Cause::Wire, 50.0 / 60.0));
+        assert!(
+            wire.sentence.starts_with(
+                "83 % of the mean latency of call under linux, 60.0 ms, is queueing at the 250 Mb/s wire, which carries 237 Mb/s"
+            ) && wire.sentence.contains("say 240 Mb/s"),
+            "{}",
+            wire.sentence
+        );
+        assert_eq!(of_call([8.5, 0.5, 0.5, 0.5, 0.25, 0.25], Some(250)).cause, Cause::Distance);
+        // Without a bottleneck there is no queue.
+        assert_eq!(of_call([58.0, 0.5, 0.5, 0.5, 0.25, 0.25], None).cause, Cause::Distance);
+    }
+
+    #[test]
+    fn each_stage_has_its_cause_at_half_of_the_latency() {
+        let causes = [Cause::Queue, Cause::Contention, Cause::Rate, Cause::Retries, Cause::Reordering];
+        for (place, cause) in (1..).zip(causes) {
+            let mut stages = [1.0; 6];
+            stages[place] = 5.0;
+            assert_eq!(of_call(stages, None).cause, cause);
+            stages[place] = 4.9;
+            assert_eq!(of_call(stages, None).cause, Cause::Several);
+        }
+    }
+
+    #[test]
+    fn a_transfer_is_bounded_by_wire_air_or_sender() {
+        let of = |goodput: f64, busy: f64, wire: Option<u64>, limit: Option<u64>| {
+            let made = Made::new("linux", 1).download(goodput).air(busy, 0.0);
+            let comparison =
+                compared(vec![made], "download", "linux").with_facts(facts("download", wire, limit));
+            comparison.verdict().bottleneck.expect("packets")
+        };
+        assert_eq!(of(213.0, 0.5, Some(250), None).cause, Cause::Wire);
+        assert_eq!(of(212.0, 0.91, Some(250), None).cause, Cause::Air);
+        let sender = of(212.0, 0.9, Some(250), None);
+        assert_eq!(sender.cause, Cause::Sender);
+        assert!(sender.sentence.contains("bounded by its own sender under linux: the air is 90 % busy"));
+        assert!(of(24.0, 0.2, None, Some(25)).sentence.contains("gets the 25.0 Mb/s that it asks for"));
+    }
+
+    #[test]
+    fn without_packets_nothing_is_said() {
+        let made = Made::new("linux", 1).call(20.0);
+        assert_eq!(compared(vec![made], "call", "linux").verdict().bottleneck, None);
+    }
+}

@@ -1,0 +1,488 @@
+//! Remarks on the health of runs: full air, flows that are not served, figures that rest on too little.
+
+use airbound_record::{FlowSummary, StationSummary, Summary};
+
+use super::rules::{
+    AIR_BUSY, BELOW_OFFER, COLLISIONS, EMPTY_QUEUE, IDENTICAL, LOST, NEVER_SENDS, RETRIES, Rule, SHORT_RUN,
+    SINGLES, SLOW_STATION,
+};
+use super::{Finding, listed, median, percents};
+use crate::comparison::{Comparison, SchemeRuns, find};
+use crate::figures::mean_split;
+use crate::grid::number;
+
+/// Names in one list.
+const MOST_NAMES: usize = 4;
+
+/// All remarks.
+pub(super) fn findings(comparison: &Comparison) -> Vec<Finding> {
+    let mut findings = identical(comparison);
+    findings.extend(never_sends(comparison));
+    findings.extend(below_offer(comparison));
+    findings.extend(air_busy(comparison));
+    findings.extend(collisions(comparison));
+    findings.extend(retries(comparison));
+    findings.extend(slow_station(comparison));
+    findings.extend(singles(comparison));
+    findings.extend(lost(comparison));
+    findings.extend(short_run(comparison));
+    findings
+}
+
+fn finding(rule: Rule, schemes: &[String], sentence: String) -> Finding {
+    Finding { rule: rule.name, schemes: schemes.to_vec(), sentence }
+}
+
+/// The schemes whose median value exceeds a share in percent, with the least and the largest of these.
+fn above(
+    comparison: &Comparison,
+    threshold: f64,
+    value: impl Fn(&Summary) -> Option<f64>,
+) -> Option<(Vec<String>, f64, f64)> {
+    let mut names = Vec::new();
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    for scheme in &comparison.schemes {
+        if let Some(share) = median(scheme, &value).filter(|share| 100.0 * share > threshold) {
+            names.push(scheme.name.clone());
+            (low, high) = (low.min(share), high.max(share));
+        }
+    }
+    (!names.is_empty()).then_some((names, low, high))
+}
+
+fn under(comparison: &Comparison, schemes: &[String]) -> String {
+    if comparison.schemes.len() > 1 && schemes.len() == comparison.schemes.len() {
+        "under every scheme".to_owned()
+    } else {
+        format!("under {}", listed(schemes, MOST_NAMES))
+    }
+}
+
+fn air_busy(comparison: &Comparison) -> Option<Finding> {
+    let (names, low, high) = above(comparison, AIR_BUSY.threshold, |summary| Some(summary.air.busy_share))?;
+    let sentence = format!("The air is {} busy {}.", percents(low, high), under(comparison, &names));
+    Some(finding(AIR_BUSY, &names, sentence))
+}
+
+fn collisions(comparison: &Comparison) -> Option<Finding> {
+    let (names, low, high) = above(comparison, COLLISIONS.threshold, |summary| summary.air.collision_rate)?;
+    let sentence =
+        format!("{} of the transmissions collide {}.", percents(low, high), under(comparison, &names));
+    Some(finding(COLLISIONS, &names, sentence))
+}
+
+/// Names of all stations, in order of appearance.
+fn stations(comparison: &Comparison) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for station in comparison.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|run| &run.stations) {
+        if !names.contains(&station.name) {
+            names.push(station.name.clone());
+        }
+    }
+    names
+}
+
+fn of_station(
+    name: &str,
+    value: impl Fn(&StationSummary) -> Option<f64>,
+) -> impl Fn(&Summary) -> Option<f64> {
+    move |summary| summary.stations.iter().find(|station| station.name == name).and_then(&value)
+}
+
+fn retries(comparison: &Comparison) -> Option<Finding> {
+    let all = stations(comparison);
+    let (mut poor, mut schemes) = (Vec::new(), Vec::new());
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    for station in all {
+        let value = of_station(&station, |station| station.retry_rate);
+        if let Some((names, least, most)) = above(comparison, RETRIES.threshold, value) {
+            poor.push(station);
+            (low, high) = (low.min(least), high.max(most));
+            schemes.extend(names.into_iter().filter(|name| !schemes.contains(name)).collect::<Vec<_>>());
+        }
+    }
+    (!poor.is_empty()).then(|| {
+        let sentence = format!(
+            "{} of the MPDUs to or from {} are sent again {}.",
+            percents(low, high),
+            listed(&poor, MOST_NAMES),
+            under(comparison, &schemes)
+        );
+        finding(RETRIES, &schemes, sentence)
+    })
+}
+
+fn slow_station(comparison: &Comparison) -> Vec<Finding> {
+    let names = stations(comparison);
+    let mut findings: Vec<Finding> = Vec::new();
+    for station in &names {
+        let (mut schemes, mut sentence) = (Vec::new(), String::new());
+        for scheme in &comparison.schemes {
+            let rate = |name: &str| median(scheme, of_station(name, |station| station.mean_phy_rate_mbps));
+            let airtime = median(scheme, of_station(station, |station| Some(station.airtime_share)));
+            let fastest = names.iter().filter_map(|name| rate(name)).fold(0.0, f64::max);
+            if let (Some(airtime), Some(own)) = (airtime, rate(station))
+                && 100.0 * airtime >= SLOW_STATION.threshold
+                && own < fastest / 2.0
+            {
+                if schemes.is_empty() {
+                    sentence = format!(
+                        "{station} takes {} of the airtime at a mean rate of {} Mb/s, where the fastest station has {} Mb/s",
+                        super::percent(airtime),
+                        number(own),
+                        number(fastest)
+                    );
+                }
+                schemes.push(scheme.name.clone());
+            }
+        }
+        if let Some(first) = schemes.first().cloned() {
+            let under = under(comparison, &[first]);
+            findings.push(finding(SLOW_STATION, &schemes, format!("{sentence} {under}.")));
+        }
+    }
+    findings
+}
+
+/// The offer of a flow, Mb/s: as much as its source sent, or would if it did not adapt; `None` of a transfer without a limit.
+fn offer(comparison: &Comparison, flow: &FlowSummary) -> Option<f64> {
+    /// Kinds whose source sends as much as it gets through.
+    const TRANSFERS: [&str; 2] = ["tcp", "tcp-short"];
+    let sent = (!TRANSFERS.contains(&flow.kind.as_str())).then_some(flow.offered_mbps);
+    let asked = comparison.facts.flow(&flow.name).and_then(|facts| facts.rate).map(|rate| rate.as_mbps_f64());
+    match (sent, asked) {
+        (Some(sent), Some(asked)) => Some(sent.max(asked)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn below_offer(comparison: &Comparison) -> Option<Finding> {
+    let (mut starved, mut schemes) = (Vec::new(), Vec::new());
+    for name in comparison.flow_names() {
+        let mut worst: Option<(f64, f64, String)> = None;
+        for scheme in &comparison.schemes {
+            let of = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
+                median(scheme, |summary| {
+                    find(summary, &name).filter(|flow| flow.packets.sent > 0).and_then(value)
+                })
+            };
+            let (Some(goodput), Some(offer)) =
+                (of(&|flow| Some(flow.goodput_mbps)), of(&|flow| offer(comparison, flow)))
+            else {
+                continue;
+            };
+            if 100.0 * goodput < BELOW_OFFER.threshold * offer {
+                if !schemes.contains(&scheme.name) {
+                    schemes.push(scheme.name.clone());
+                }
+                if worst.as_ref().is_none_or(|(least, ..)| goodput < *least) {
+                    worst = Some((goodput, offer, scheme.name.clone()));
+                }
+            }
+        }
+        if let Some((goodput, offer, scheme)) = worst {
+            starved.push(format!("{name} {} of {} Mb/s under {scheme}", number(goodput), number(offer)));
+        }
+    }
+    (!starved.is_empty()).then(|| {
+        let sentence = format!("Below half of its offer: {}.", listed(&starved, MOST_NAMES));
+        finding(BELOW_OFFER, &schemes, sentence)
+    })
+}
+
+fn never_sends(comparison: &Comparison) -> Option<Finding> {
+    let silent = |name: &String| {
+        let mut flows = comparison
+            .schemes
+            .iter()
+            .flat_map(SchemeRuns::summaries)
+            .filter_map(|summary| find(summary, name))
+            .peekable();
+        flows.peek().is_some() && flows.all(|flow| (flow.packets.sent as f64) < NEVER_SENDS.threshold)
+    };
+    let names: Vec<String> = comparison.flow_names().into_iter().filter(silent).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let end = comparison.facts.end;
+    let late = |name: &String| {
+        let start = comparison.facts.flow(name)?.start;
+        end.filter(|end| start >= *end)
+            .map(|end| format!(": it starts at {start}, and the run ends at {end}"))
+    };
+    let why = if let [only] = names.as_slice() { late(only) } else { None };
+    let verb = if names.len() == 1 { "sends" } else { "send" };
+    let sentence =
+        format!("{} never {verb} a packet{}.", listed(&names, MOST_NAMES), why.unwrap_or_default());
+    Some(finding(NEVER_SENDS, &[], sentence))
+}
+
+/// Schemes that hardly aggregate where another one does.
+fn singles(comparison: &Comparison) -> Option<Finding> {
+    /// Least airtime of a station whose aggregates say something.
+    const AIRTIME: f64 = 0.05;
+    for station in stations(comparison) {
+        let value =
+            of_station(&station, |station| station.mean_ampdu.filter(|_| station.airtime_share >= AIRTIME));
+        let means: Vec<(String, f64)> = comparison
+            .schemes
+            .iter()
+            .filter_map(|scheme| Some((scheme.name.clone(), median(scheme, &value)?)))
+            .collect();
+        let Some((best, most)) = means.iter().max_by(|one, other| one.1.total_cmp(&other.1)) else {
+            continue;
+        };
+        let few: Vec<&(String, f64)> = means.iter().filter(|(_, mean)| *mean < SINGLES.threshold).collect();
+        if few.is_empty() || *most < 2.0 * SINGLES.threshold {
+            continue;
+        }
+        let names: Vec<String> = few.iter().map(|(name, _)| name.clone()).collect();
+        let least = few.iter().map(|(_, mean)| *mean).fold(f64::INFINITY, f64::min);
+        let sentence = format!(
+            "Hardly any aggregation under {}: {} packets in a transmission to or from {station}, {} under {best}.",
+            listed(&names, MOST_NAMES),
+            number(least),
+            number(*most)
+        );
+        return Some(finding(SINGLES, &names, sentence));
+    }
+    None
+}
+
+fn lost(comparison: &Comparison) -> Option<Finding> {
+    let focus = &comparison.focus;
+    let loss = |summary: &Summary| find(summary, focus)?.loss_rate;
+    let (names, low, high) = above(comparison, LOST.threshold, loss)?;
+    let sentence = format!(
+        "{} of the packets of {focus} are lost {}, which no latency shows.",
+        percents(low, high),
+        under(comparison, &names)
+    );
+    Some(finding(LOST, &names, sentence))
+}
+
+/// Pairs of schemes whose runs have the same figures.
+fn identical(comparison: &Comparison) -> Vec<Finding> {
+    let same = |one: &SchemeRuns, other: &SchemeRuns| {
+        let bare = |summary: &Summary| Summary { scheme: Default::default(), ..summary.clone() };
+        one.runs.len() == other.runs.len()
+            && one.summaries().zip(other.summaries()).all(|(a, b)| bare(a) == bare(b))
+    };
+    let mut findings = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for (place, one) in comparison.schemes.iter().enumerate() {
+        let alike = comparison.schemes[place + 1..].iter().filter(|other| same(one, other));
+        let alike: Vec<&SchemeRuns> = alike.filter(|other| !told.contains(&other.name.as_str())).collect();
+        if alike.is_empty() {
+            continue;
+        }
+        told.extend(alike.iter().map(|other| other.name.as_str()));
+        let mut names = vec![one.name.clone()];
+        names.extend(alike.iter().map(|other| other.name.clone()));
+        let why = waiting(one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold).map(|share| {
+            format!(
+                "; at most {} of the latency of a flow is spent in a queue that they order",
+                super::percent(share)
+            )
+        });
+        let sentence = format!(
+            "{} decided alike: all figures are the same{}.",
+            listed(&names, MOST_NAMES),
+            why.unwrap_or_default()
+        );
+        findings.push(finding(IDENTICAL, &names, sentence));
+    }
+    findings
+}
+
+/// The largest share of queueing in the mean latency of a flow; `None` without stages.
+fn waiting(scheme: &SchemeRuns) -> Option<f64> {
+    let flows = scheme.summaries().next()?.flows.iter();
+    let shares = flows.filter_map(|flow| {
+        let stages = mean_split(scheme, &flow.name)?;
+        let total: f64 = stages.iter().sum();
+        (total > 0.0).then(|| stages[1] / total)
+    });
+    shares.reduce(f64::max)
+}
+
+fn short_run(comparison: &Comparison) -> Option<Finding> {
+    const PRINTED: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+    let focus = &comparison.focus;
+    let delivered = |summary: &Summary| Some(find(summary, focus)?.packets.delivered);
+    let least = comparison.schemes.iter().flat_map(SchemeRuns::summaries).filter_map(delivered).min()?;
+    if least == 0 {
+        return None;
+    }
+    let weak: Vec<String> = PRINTED
+        .iter()
+        .filter(|(_, share)| least as f64 * (1.0 - share) < SHORT_RUN.threshold - 1e-6)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    (!weak.is_empty()).then(|| {
+        let verb = if weak.len() == 1 { "rests" } else { "rest" };
+        let sentence = format!(
+            "{} of {focus} {verb} on fewer than {} packets: a run delivers {least} of them; lengthen duration.",
+            listed(&weak, MOST_NAMES),
+            SHORT_RUN.threshold
+        );
+        finding(SHORT_RUN, &[], sentence)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::{BitRate, Span};
+
+    use super::super::test_runs::{Made, compared};
+    use super::*;
+    use crate::facts::{Facts, FlowFacts};
+
+    /// The sentence of a rule, if it speaks.
+    fn said(made: Vec<Made>, rule: Rule) -> Option<String> {
+        said_with(made, rule, Facts::default())
+    }
+
+    fn said_with(made: Vec<Made>, rule: Rule, facts: Facts) -> Option<String> {
+        let health = compared(made, "call", "linux").with_facts(facts).verdict().health;
+        health.into_iter().find(|finding| finding.rule == rule.name).map(|finding| finding.sentence)
+    }
+
+    fn linux() -> Made {
+        Made::new("linux", 1).call(10.0)
+    }
+
+    fn pie() -> Made {
+        Made::new("pie", 1).call(11.0)
+    }
+
+    #[test]
+    fn full_air_and_collisions() {
+        let air = |busy, collide| vec![linux().air(busy, collide), pie().air(0.5, 0.1)];
+        assert_eq!(said(air(0.9, 0.33), AIR_BUSY), None);
+        assert_eq!(said(air(0.9, 0.33), COLLISIONS), None);
+        assert_eq!(said(air(0.95, 0.4), AIR_BUSY).as_deref(), Some("The air is 95 % busy under linux."));
+        assert_eq!(
+            said(air(0.95, 0.4), COLLISIONS).as_deref(),
+            Some("40 % of the transmissions collide under linux.")
+        );
+        let both = vec![linux().air(0.95, 0.0), pie().air(0.97, 0.0)];
+        assert_eq!(said(both, AIR_BUSY).as_deref(), Some("The air is 95 to 97 % busy under every scheme."));
+    }
+
+    #[test]
+    fn stations_that_are_poor_or_slow() {
+        let with = |airtime, retry, rate| {
+            vec![linux().station("phone", airtime, 8.0, retry, rate).station("tv", 0.1, 8.0, 0.1, 200.0)]
+        };
+        assert_eq!(said(with(0.6, 0.3, 101.0), RETRIES), None);
+        assert_eq!(said(with(0.6, 0.3, 101.0), SLOW_STATION), None);
+        assert_eq!(said(with(0.39, 0.3, 20.0), SLOW_STATION), None);
+        assert_eq!(
+            said(with(0.6, 0.4, 20.0), RETRIES).as_deref(),
+            Some("40 % of the MPDUs to or from phone are sent again under linux.")
+        );
+        assert_eq!(
+            said(with(0.6, 0.4, 20.0), SLOW_STATION).as_deref(),
+            Some(
+                "phone takes 60 % of the airtime at a mean rate of 20.0 Mb/s, where the fastest station has 200 Mb/s under linux."
+            )
+        );
+    }
+
+    #[test]
+    fn flows_that_are_not_served() {
+        assert_eq!(said(vec![linux().goodput("call", 1.0)], BELOW_OFFER), None);
+        assert_eq!(
+            said(vec![linux().goodput("call", 0.9)], BELOW_OFFER).as_deref(),
+            Some("Below half of its offer: call 0.900 of 2.00 Mb/s under linux.")
+        );
+        // A transfer asks for its limit, if it has one; a flow that adapts for its highest rate.
+        let slow = || vec![linux().download(5.0)];
+        assert_eq!(said(slow(), BELOW_OFFER), None);
+        let asks = |name: &str, mbps| FlowFacts {
+            name: name.to_owned(),
+            delay: Span::ZERO,
+            start: Span::ZERO,
+            rate: Some(BitRate::from_mbps(mbps)),
+        };
+        let facts = Facts { flows: vec![asks("download", 25)], ..Facts::default() };
+        assert!(said_with(slow(), BELOW_OFFER, facts).is_some());
+        let facts = Facts { flows: vec![asks("call", 5)], ..Facts::default() };
+        assert!(said_with(vec![linux()], BELOW_OFFER, facts).is_some());
+    }
+
+    #[test]
+    fn a_flow_that_never_sends() {
+        assert_eq!(said(vec![linux()], NEVER_SENDS), None);
+        let silent = || vec![linux().packets("call", 0)];
+        assert_eq!(said(silent(), NEVER_SENDS).as_deref(), Some("call never sends a packet."));
+        let late =
+            FlowFacts { name: "call".to_owned(), delay: Span::ZERO, start: Span::from_secs(30), rate: None };
+        let facts = Facts { end: Some(Span::from_secs(22)), flows: vec![late], ..Facts::default() };
+        assert_eq!(
+            said_with(silent(), NEVER_SENDS, facts).as_deref(),
+            Some("call never sends a packet: it starts at 30 s, and the run ends at 22 s.")
+        );
+    }
+
+    #[test]
+    fn aggregates_of_one_packet_beside_longer_ones() {
+        let with = |one, other| {
+            vec![
+                linux().station("phone", 0.2, one, 0.1, 100.0),
+                Made::new("fq-codel", 1).call(30.0).station("phone", 0.2, other, 0.1, 100.0),
+            ]
+        };
+        assert_eq!(said(with(2.9, 1.02), SINGLES), None);
+        assert_eq!(said(with(18.0, 1.5), SINGLES), None);
+        let idle = Made::new("fq-codel", 1).call(30.0).station("phone", 0.04, 1.0, 0.1, 100.0);
+        assert_eq!(said(vec![linux().station("phone", 0.2, 18.0, 0.1, 100.0), idle], SINGLES), None);
+        assert_eq!(
+            said(with(18.0, 1.02), SINGLES).as_deref(),
+            Some(
+                "Hardly any aggregation under fq-codel: 1.02 packets in a transmission to or from phone, 18.0 under linux."
+            )
+        );
+    }
+
+    #[test]
+    fn losses_that_latencies_hide() {
+        assert_eq!(said(vec![linux().loss("call", 0.01)], LOST), None);
+        assert_eq!(
+            said(vec![linux().loss("call", 0.06)], LOST).as_deref(),
+            Some("6.0 % of the packets of call are lost under linux, which no latency shows.")
+        );
+    }
+
+    #[test]
+    fn schemes_that_decided_alike() {
+        let again = || Made::new("last-pq", 1).call(10.0);
+        assert_eq!(said(vec![linux(), pie()], IDENTICAL), None);
+        assert_eq!(
+            said(vec![linux(), again()], IDENTICAL).as_deref(),
+            Some("linux and last-pq decided alike: all figures are the same.")
+        );
+        let stages = [50.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        assert_eq!(
+            said(vec![linux().stages("call", stages), again().stages("call", stages)], IDENTICAL).as_deref(),
+            Some(
+                "linux and last-pq decided alike: all figures are the same; at most 1.8 % of the latency of a flow is spent in a \
+                 queue that they order."
+            )
+        );
+    }
+
+    #[test]
+    fn percentiles_of_too_few_packets() {
+        assert_eq!(said(vec![linux().packets("call", 10_000)], SHORT_RUN), None);
+        assert_eq!(
+            said(vec![linux().packets("call", 9_999)], SHORT_RUN).as_deref(),
+            Some(
+                "p99.9 of call rests on fewer than 10 packets: a run delivers 9999 of them; lengthen duration."
+            )
+        );
+        let few = said(vec![linux().packets("call", 400)], SHORT_RUN).expect("a sentence");
+        assert!(few.starts_with("p99 and p99.9 of call rest on"), "{few}");
+    }
+}

@@ -1,0 +1,183 @@
+//! The verdict of a comparison: which scheme to choose, where the time goes, and what is wrong with the runs.
+//!
+//! Numbers in, sentences out: everything is computed from summaries, stages of latencies and [`Facts`] of the scenario. Each
+//! sentence has a [`Rule`] with its threshold in one table ([`RULES`]); docs/understand/verdicts.md explains them.
+
+mod bottleneck;
+mod choice;
+mod health;
+mod rules;
+#[cfg(test)]
+mod test_runs;
+mod trial;
+
+use serde::Serialize;
+
+pub use rules::{RULES, Rule};
+pub use trial::Trial;
+
+use crate::comparison::{Comparison, SchemeRuns};
+use crate::facts::Facts;
+use crate::grid::wrapped;
+
+/// The verdict of a comparison, or of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// The choice for the flow in focus first, then for each flow with a demand.
+    pub choices: Vec<Choice>,
+    /// The bottleneck of the flow in focus under the chosen scheme; `None` if it delivered nothing.
+    pub bottleneck: Option<Bottleneck>,
+    /// Remarks on the health of the runs.
+    pub health: Vec<Finding>,
+}
+
+/// The choice of a scheme for one flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The flow.
+    pub flow: String,
+    /// The scheme; `None` of a single scheme, or if no figure tells.
+    pub scheme: Option<String>,
+    /// Schemes that the runs do not tell from the chosen one.
+    pub ties: Vec<String>,
+    /// Figure by which they were compared.
+    pub by: &'static str,
+    /// The sentence.
+    pub sentence: String,
+}
+
+/// Cause of most of a flow's latency, or bound of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Queueing at the bottleneck of the wire.
+    Wire,
+    /// Propagation on the wire.
+    Distance,
+    /// The access point's queue.
+    Queue,
+    /// The queue of a sending station.
+    StationQueue,
+    /// Waiting for the air.
+    Contention,
+    /// Transmissions that fail.
+    Retries,
+    /// The transmission itself: a low rate.
+    Rate,
+    /// The receiver's reordering buffer.
+    Reordering,
+    /// The air is full.
+    Air,
+    /// The sender: neither air nor wire is full.
+    Sender,
+    /// No single one.
+    Several,
+}
+
+/// Figure that a bottleneck bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// The mean latency, ms.
+    MeanLatency,
+    /// The goodput of a transfer, Mb/s.
+    Goodput,
+}
+
+/// The bottleneck of the flow in focus.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// The cause.
+    pub cause: Cause,
+    /// Figure that it bounds.
+    pub figure: Figure,
+    /// The flow.
+    pub flow: String,
+    /// The scheme of the runs.
+    pub scheme: String,
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Share of the mean latency, 0 to 1, or of the capacity in use.
+    pub share: f64,
+    /// The sentence.
+    pub sentence: String,
+}
+
+/// A remark.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Schemes that it is about.
+    pub schemes: Vec<String>,
+    /// The sentence.
+    pub sentence: String,
+}
+
+impl Comparison {
+    /// The same with facts of the scenario for its verdict.
+    #[must_use]
+    pub fn with_facts(self, facts: Facts) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> Answer {
+        let choices = choice::choices(self);
+        let chosen = choices.first().and_then(|choice| choice.scheme.as_deref());
+        let chosen = chosen.or(self.baseline.as_deref());
+        let scheme = self.schemes.iter().find(|scheme| Some(scheme.name.as_str()) == chosen);
+        let bottleneck =
+            scheme.or(self.schemes.first()).and_then(|scheme| bottleneck::bottleneck(self, scheme));
+        Answer { choices, bottleneck, health: health::findings(self) }
+    }
+}
+
+impl Answer {
+    /// All sentences: choices, bottleneck, remarks.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        let choices = self.choices.iter().map(|choice| choice.sentence.as_str());
+        let bottleneck = self.bottleneck.iter().map(|bottleneck| bottleneck.sentence.as_str());
+        choices.chain(bottleneck).chain(self.health.iter().map(|finding| finding.sentence.as_str()))
+    }
+
+    /// Text for a terminal, at most `width` columns wide; empty without sentences.
+    #[must_use]
+    pub fn to_text(&self, width: u16) -> String {
+        let mut text = String::new();
+        for sentence in self.sentences() {
+            text += &wrapped(&format!("=> {sentence}"), usize::from(width));
+        }
+        text
+    }
+}
+
+/// Names as a list: "a", "a and b", "a, b and c", with at most `most` of them.
+fn listed(names: &[String], most: usize) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        _ if names.len() > most => {
+            format!("{} and {} more", names[..most].join(", "), names.len() - most)
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A share in whole percent, with a digit below 10 %.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// A share between two others: "5 %" or "5 to 8 %".
+fn percents(low: f64, high: f64) -> String {
+    let (low, high) = (percent(low), percent(high));
+    if low == high { low } else { format!("{} to {high}", low.trim_end_matches(" %")) }
+}
+
+/// Median of a value over the seeds of a scheme.
+fn median(scheme: &SchemeRuns, value: impl Fn(&airbound_record::Summary) -> Option<f64>) -> Option<f64> {
+    scheme.spread(value).map(|spread| spread.median)
+}

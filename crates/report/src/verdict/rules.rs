@@ -1,0 +1,86 @@
+//! The rules of the verdict: each sentence has one, with its threshold.
+
+use serde::Serialize;
+
+/// A rule by which the verdict says a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rule {
+    /// Name, as in `--json` and in the documents.
+    pub name: &'static str,
+    /// The threshold.
+    pub threshold: f64,
+    /// Its unit: "%", "ms", "packets", "times".
+    pub unit: &'static str,
+    /// Meaning of the threshold.
+    pub meaning: &'static str,
+}
+
+macro_rules! rules {
+    ($($id:ident $name:literal $threshold:literal $unit:literal $meaning:literal;)*) => {
+        $(pub(super) const $id: Rule =
+            Rule { name: $name, threshold: $threshold, unit: $unit, meaning: $meaning };)*
+        /// All rules, in the order of the documents.
+        pub const RULES: &[Rule] = &[$($id),*];
+    };
+}
+
+rules! {
+    CHOICE "choice" 10.0 "%"
+        "least difference that one seed shows: of the larger value, or in points of a share";
+    DELIVERS "delivers" 90.0 "%"
+        "least goodput of a scheme to be chosen for a latency, of the largest goodput of that flow";
+    LOSES "loses" 1.0 "%"
+        "most packets of the flow that a scheme to be chosen loses beyond the least loss";
+    MEETS "meets" 95.0 "%"
+        "least share of the seconds in which a demand that counts as met was met";
+    COST "cost" 5.0 "%"
+        "least loss of goodput of another flow that is named as a cost";
+    DELAYS "delays" 50.0 "%"
+        "least rise of the p95 of another flow, no transfer, that is named as a cost; and 5 ms";
+    STAGE "stage" 50.0 "%"
+        "least share of the mean latency at which one stage is named the bottleneck";
+    SHAPER "shaper" 96.0 "%"
+        "rate below which to keep the traffic on a wire that queues, of its rate";
+    CONFIRMED "confirmed" 50.0 "%"
+        "least fall of the mean latency with --why, of the part that the verdict names";
+    WIRE_FULL "wire-full" 85.0 "%"
+        "least payload on the wire, of its rate, at which it bounds a transfer";
+    AIR_BUSY "air-busy" 90.0 "%"
+        "share of the time in which the air is busy, above which it is full";
+    COLLISIONS "collisions" 33.3 "%"
+        "share of the transmissions that collide, above which contention is heavy";
+    RETRIES "retries" 30.0 "%"
+        "share of the MPDUs to or from a station that are sent again, above which its channel is poor";
+    SLOW_STATION "slow-station" 40.0 "%"
+        "least airtime of a station that is named slow; its mean rate is below half of the fastest one's";
+    BELOW_OFFER "below-offer" 50.0 "%"
+        "goodput of a flow, of its offer, below which it counts as not served";
+    NEVER_SENDS "never-sends" 1.0 "packets"
+        "packets sent, below which a flow took no part";
+    LOST "lost" 1.0 "%"
+        "share of the packets of the flow in focus that are lost, above which latencies hide it";
+    SINGLES "singles" 1.5 "packets"
+        "mean aggregate of a station with 5 % of the airtime below which it is remarked, if another scheme has twice that";
+    IDENTICAL "identical" 0.0 "%"
+        "difference of all figures of two schemes at which they decided alike";
+    EMPTY_QUEUE "empty-queue" 5.0 "%"
+        "share of the latency in queues, below which it is named as the reason that two schemes decided alike";
+    SHORT_RUN "short-run" 10.0 "packets"
+        "packets beyond a percentile, below which it rests on too few";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+
+    #[test]
+    fn the_documents_have_every_rule_with_its_threshold() {
+        let page = include_str!("../../../../docs/understand/verdicts.md");
+        for rule in RULES {
+            let row = format!("| `{}` | {} {} |", rule.name, rule.threshold, rule.unit);
+            assert!(page.contains(&row), "{row}");
+        }
+        let table = page.split("## Rules").nth(1).unwrap_or_default();
+        assert_eq!(table.lines().filter(|line| line.starts_with("| `")).count(), RULES.len());
+    }
+}

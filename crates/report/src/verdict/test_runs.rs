@@ -1,0 +1,127 @@
+//! Runs for the tests of the verdict.
+
+use std::collections::BTreeMap;
+
+use airbound_record::{
+    AirSummary, DemandSummary, Direction, FlowSummary, Jain, LatencyStats, PacketCounts, Scheme,
+    StationSummary, Summary,
+};
+
+use crate::comparison::Comparison;
+use crate::run::Run;
+
+/// A run under construction.
+#[derive(Clone)]
+pub(super) struct Made {
+    name: String,
+    summary: Summary,
+    stages: Vec<(String, [f64; 6])>,
+}
+
+impl Made {
+    pub(super) fn new(name: &str, seed: u64) -> Self {
+        let summary = Summary {
+            airbound: String::new(),
+            scenario: "made".to_owned(),
+            scheme: Scheme { queue: name.to_owned(), ..Scheme::default() },
+            seed,
+            duration_s: 20.0,
+            flows: Vec::new(),
+            stations: Vec::new(),
+            air: AirSummary { busy_share: 0.5, collision_rate: Some(0.05) },
+            jain: Jain::default(),
+            session: None,
+            networks: Vec::new(),
+        };
+        Self { name: name.to_owned(), summary, stages: Vec::new() }
+    }
+
+    fn with(mut self, name: &str, kind: &str, mbps: f64, p95: f64, demand: Option<DemandSummary>) -> Self {
+        self.summary.flows.push(FlowSummary {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            station: "phone".to_owned(),
+            direction: Direction::Downlink,
+            offered_mbps: mbps,
+            goodput_mbps: mbps,
+            latency_ms: LatencyStats { p95: Some(p95), ..LatencyStats::default() },
+            rtt_ms: None,
+            loss_rate: Some(0.0),
+            packets: PacketCounts { sent: 20_000, delivered: 20_000, dropped: 0, queued: 0 },
+            drops: BTreeMap::new(),
+            fps: None,
+            frame_latency_ms: None,
+            stall_rate: None,
+            rtc: None,
+            demand,
+            found: None,
+        });
+        self
+    }
+
+    /// A stream with a demand of 20 ms.
+    pub(super) fn vr(self, p95: f64, met: f64) -> Self {
+        let demand = DemandSummary {
+            latency_ms: 20.0,
+            percentile: 95.0,
+            measured_ms: Some(p95),
+            met_share: Some(met),
+        };
+        self.with("vr", "vr", 45.0, p95, Some(demand))
+    }
+
+    pub(super) fn call(self, p95: f64) -> Self {
+        self.with("call", "voip", 2.0, p95, None)
+    }
+
+    pub(super) fn download(self, mbps: f64) -> Self {
+        self.with("download", "tcp", mbps, 100.0, None)
+    }
+
+    fn change(mut self, flow: &str, change: impl Fn(&mut FlowSummary)) -> Self {
+        self.summary.flows.iter_mut().filter(|known| known.name == flow).for_each(change);
+        self
+    }
+
+    pub(super) fn goodput(self, flow: &str, mbps: f64) -> Self {
+        self.change(flow, |flow| flow.goodput_mbps = mbps)
+    }
+
+    pub(super) fn loss(self, flow: &str, rate: f64) -> Self {
+        self.change(flow, |flow| flow.loss_rate = Some(rate))
+    }
+
+    pub(super) fn packets(self, flow: &str, count: u64) -> Self {
+        self.change(flow, |flow| (flow.packets.sent, flow.packets.delivered) = (count, count))
+    }
+
+    pub(super) fn air(mut self, busy_share: f64, collision_rate: f64) -> Self {
+        self.summary.air = AirSummary { busy_share, collision_rate: Some(collision_rate) };
+        self
+    }
+
+    pub(super) fn station(mut self, name: &str, airtime: f64, ampdu: f64, retry: f64, rate: f64) -> Self {
+        self.summary.stations.push(StationSummary {
+            name: name.to_owned(),
+            airtime_share: airtime,
+            mean_ampdu: Some(ampdu),
+            retry_rate: Some(retry),
+            mean_phy_rate_mbps: Some(rate),
+        });
+        self
+    }
+
+    /// Mean time of a flow's packets in each stage, ms.
+    pub(super) fn stages(mut self, flow: &str, means: [f64; 6]) -> Self {
+        self.stages.push((flow.to_owned(), means));
+        self
+    }
+}
+
+pub(super) fn compared(made: Vec<Made>, focus: &str, baseline: &str) -> Comparison {
+    let run = |made: Made| {
+        let run = Run::from_summary(made.summary);
+        (made.name, made.stages.iter().fold(run, |run, (flow, means)| run.with_stages(flow, *means)))
+    };
+    Comparison::new(made.into_iter().map(run).collect(), Some(focus), Some(baseline)).expect("runs")
+}

@@ -1,0 +1,156 @@
+//! Why: the cause of a bottleneck taken away, and the same runs again.
+
+use airbound_record::Summary;
+use airbound_report::{Bottleneck, Cause, Comparison, Figure, Trial};
+use airbound_scenario::{ChannelSpec, Direction, Scenario};
+use airbound_units::Span;
+
+use crate::error::RunsError;
+use crate::jobs;
+use crate::matrix::Matrix;
+use crate::opened::Opened;
+use crate::watch::{Meter, Watch};
+
+impl Matrix {
+    /// Tests the bottleneck of the verdict on `comparison`: takes its cause away and runs its scheme again with the same seeds. `None`
+    /// without a bottleneck, or with one that has several causes.
+    ///
+    /// # Errors
+    /// A run fails, or [`RunsError::Interrupted`] once `watch` says so.
+    pub fn why(
+        &self,
+        opened: &Opened,
+        comparison: &Comparison,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Option<Trial>, RunsError> {
+        let Some(bottleneck) = comparison.verdict().bottleneck else { return Ok(None) };
+        let Some(named) = self.schemes.iter().find(|named| named.label == bottleneck.scheme) else {
+            return Ok(None);
+        };
+        let mut scenario = opened.scenario.clone();
+        let Some(change) = take_away(bottleneck.cause, &bottleneck.flow, &mut scenario) else {
+            return Ok(None);
+        };
+        let changed = Opened { name: opened.name.clone(), scenario };
+        let seeds: Vec<u64> = opened.seeds(self.seeds)?.collect();
+        let meter = Meter::new(watch, opened.length() * seeds.len() as u64);
+        let after = jobs::all(threads, &seeds, |seed| {
+            let mut run = changed.build(named, *seed)?;
+            meter.simulate(&mut run)?;
+            let (outcome, _) = run.finish()?;
+            Ok::<_, RunsError>(figure(&bottleneck, &outcome.summary))
+        })?;
+        let before = comparison.summaries_of(&bottleneck.scheme).map(|summary| figure(&bottleneck, summary));
+        let (Some(before), Some(after)) = (median(before.collect()), median(after)) else { return Ok(None) };
+        Ok(Some(Trial::of(&bottleneck, &change, before, after)))
+    }
+}
+
+/// The figure that the bottleneck is about.
+fn figure(bottleneck: &Bottleneck, summary: &Summary) -> Option<f64> {
+    let flow = summary.flows.iter().find(|flow| flow.name == bottleneck.flow)?;
+    match bottleneck.figure {
+        Figure::Goodput => Some(flow.goodput_mbps),
+        Figure::MeanLatency => flow.latency_ms.mean,
+    }
+}
+
+fn median(values: Vec<Option<f64>>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().flatten().collect();
+    values.sort_by(f64::total_cmp);
+    let (lower, upper) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some(f64::midpoint(*lower, *upper))
+}
+
+/// Takes the cause out of the scenario, and names the change; `None` where there is none to take away.
+fn take_away(cause: Cause, flow: &str, scenario: &mut Scenario) -> Option<String> {
+    /// Factor by which the wire is faster.
+    const FASTER: f64 = 10.0;
+    match cause {
+        Cause::Wire => {
+            let rate = scenario.wire.rate?.mul_f64(FASTER);
+            scenario.wire.rate = Some(rate);
+            Some(format!("a wire of {rate}"))
+        }
+        Cause::Distance => {
+            let own = scenario.flows.iter_mut().find(|known| known.name == flow)?;
+            own.wire.delay = Span::ZERO;
+            Some("no delay of its wire".to_owned())
+        }
+        Cause::Queue | Cause::StationQueue | Cause::Air => {
+            scenario.flows.retain(|known| known.name == flow);
+            Some("no other flow".to_owned())
+        }
+        Cause::Contention => {
+            scenario.neighbours.clear();
+            scenario.interferences.clear();
+            scenario.flows.retain(|known| known.name == flow || known.direction == Direction::Down);
+            Some("no neighbours, interference and other uploads".to_owned())
+        }
+        Cause::Rate | Cause::Retries | Cause::Reordering => {
+            perfect(scenario);
+            Some("a perfect channel".to_owned())
+        }
+        Cause::Sender => {
+            scenario.wire.rate = scenario.wire.rate.map(|rate| rate.mul_f64(FASTER));
+            perfect(scenario);
+            scenario.flows.retain(|known| known.name == flow);
+            Some("a faster wire, a perfect channel and no other flow".to_owned())
+        }
+        Cause::Several => None,
+    }
+}
+
+/// Stations lose nothing but by collisions.
+fn perfect(scenario: &mut Scenario) {
+    scenario.interferences.clear();
+    for station in &mut scenario.stations {
+        station.channel = ChannelSpec::Ideal;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_scenario::Overrides;
+
+    use super::*;
+
+    fn changed(cause: Cause, flow: &str) -> (Option<String>, Scenario) {
+        let mut scenario = Opened::by_name("my-flat", &Overrides::none()).expect("a scenario").scenario;
+        (take_away(cause, flow, &mut scenario), scenario)
+    }
+
+    #[test]
+    fn the_cause_is_taken_away_and_the_rest_stays() {
+        let (none, whole) = changed(Cause::Several, "game");
+        assert_eq!(none, None);
+        let (change, faster) = changed(Cause::Wire, "game");
+        assert_eq!(change.as_deref(), Some("a wire of 2.5 Gbit/s"));
+        assert_eq!(Scenario { wire: whole.wire.clone(), ..faster }, whole);
+        let (_, alone) = changed(Cause::Queue, "game");
+        assert_eq!(alone.flows.len(), 1);
+        assert_eq!(Scenario { flows: whole.flows.clone(), ..alone }, whole);
+        let (_, quiet) = changed(Cause::Contention, "game");
+        let left: Vec<&str> = quiet.flows.iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(left, ["game", "call", "film", "download"]);
+        assert!(quiet.neighbours.is_empty());
+        let (_, perfect) = changed(Cause::Retries, "game");
+        assert!(perfect.stations.iter().all(|station| station.channel == ChannelSpec::Ideal));
+        let (_, near) = changed(Cause::Distance, "game");
+        assert_eq!(near.flows[0].wire.delay, Span::ZERO);
+        assert!(near.flows[1].wire.delay > Span::ZERO);
+    }
+
+    #[test]
+    fn every_change_can_be_run() {
+        let causes =
+            [Cause::Wire, Cause::Distance, Cause::Queue, Cause::Contention, Cause::Retries, Cause::Sender];
+        for cause in causes {
+            let (_, scenario) = changed(cause, "game");
+            let opened = Opened { name: "changed".to_owned(), scenario };
+            let named = opened.scheme(Some("linux")).expect("a scheme");
+            opened.build(&named, 1).unwrap_or_else(|error| panic!("{cause:?}: {error}"));
+        }
+    }
+}
