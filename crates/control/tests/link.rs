@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_control::frame::{DropReason, Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room};
+use airbound_control::link::{Composed, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Backlog, Demand, QueueConfig};
 use airbound_control::rate::{
     AnyRate, Capabilities, FixedConfig, IdealConfig, LinkStats, MinstrelHtConfig, RateConfig,

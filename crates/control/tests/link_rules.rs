@@ -5,7 +5,7 @@ mod link_parts;
 
 use airbound_control::frame::StationId;
 use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room};
+use airbound_control::link::{Composed, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Fifo, FifoConfig};
 use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, LinkStats, MinstrelHtConfig, RateConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};

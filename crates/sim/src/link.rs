@@ -3,7 +3,7 @@
 use airbound_control::classify::Verdict;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::link::{BesideClassic, Composed, Law, Link, Returned, Room};
+use airbound_control::link::{BesideClassic, Composed, Hold, Law, Link, Returned, Room};
 use airbound_control::queue::{AnyQueue, Arrivals, Backlog, Deadline, Demand};
 use airbound_control::rate::{AnyRate, LinkStats};
 use airbound_units::{ConfigError, Instant, Span};
@@ -82,6 +82,12 @@ impl AnyLink {
     }
 }
 
+impl Hold for AnyLink {
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        each!(self, link => link.hold(now, station, held));
+    }
+}
+
 impl Link<Packet> for AnyLink {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
@@ -116,10 +122,6 @@ impl Link<Packet> for AnyLink {
 
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         each!(self, link => link.on_link_stats(now, station, stats));
-    }
-
-    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
-        each!(self, link => link.hold(now, station, held));
     }
 
     fn limits_all_categories(&self) -> bool {

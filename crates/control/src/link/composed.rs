@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::airtime::AirtimeEstimate;
 use super::config::{LinkConfig, TimeLimits};
 use super::transmit_state::{MOST_MPDUS, TransmitState};
-use super::{Link, Returned, Room};
+use super::{Hold, Link, Returned, Room};
 use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
@@ -280,6 +280,20 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 }
 
+impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Hold for Composed<P, Q, L, R> {
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        for category in Category::ALL {
+            self.state.originator(station, category).held = held;
+            self.update_eligibility(now, station, category);
+            if self.lower.is_some() {
+                // The queue below holds what it has; nothing follows it there.
+                let eligibility = if held { Eligibility::Blocked } else { Eligibility::Fresh };
+                self.upper.on(now, Fact::Eligibility { station, category, eligibility });
+            }
+        }
+    }
+}
+
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<P, Q, L, R> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
@@ -358,18 +372,6 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
         if stats.rate.is_some() || !self.state.has_reported_rate(station) {
             self.report_throughput(now, station);
-        }
-    }
-
-    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
-        for category in Category::ALL {
-            self.state.originator(station, category).held = held;
-            self.update_eligibility(now, station, category);
-            if self.lower.is_some() {
-                // The queue below holds what it has; nothing follows it there.
-                let eligibility = if held { Eligibility::Blocked } else { Eligibility::Fresh };
-                self.upper.on(now, Fact::Eligibility { station, category, eligibility });
-            }
         }
     }
 

@@ -52,6 +52,13 @@ impl<P> Default for Returned<P> {
     }
 }
 
+/// Holds packets for stations that do not listen.
+pub trait Hold {
+    /// Holds the packets for a station, or sends them again: it does not listen, as it has announced. Descriptors already formed are not
+    /// taken back.
+    fn hold(&mut self, now: Instant, station: StationId, held: bool);
+}
+
 /// Decides what a transmitter sends next, and how: queueing, aggregation, rate and retries together.
 pub trait Link<P: Payload> {
     /// Takes a packet at `now`; packets dropped in favour of it are appended to `dropped`.
@@ -90,10 +97,6 @@ pub trait Link<P: Payload> {
 
     /// Notes measurements of the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
-
-    /// Holds the packets for a station, or sends them again: it does not listen, as it has announced. Descriptors already formed are not
-    /// taken back.
-    fn hold(&mut self, _now: Instant, _station: StationId, _held: bool) {}
 
     /// The lowest unsettled sequence number of a station and category: MPDUs below it were delivered, or given up with the receiver
     /// informed. [`u64::MAX`] if nothing was ever handed down.

@@ -5,7 +5,7 @@
 
 use airbound_air::propagation::LinkQuality;
 use airbound_control::frame::StationId;
-use airbound_control::link::Link as _;
+use airbound_control::link::Hold as _;
 use airbound_units::Decibel;
 use airbound_wifi::edca::Category;
 

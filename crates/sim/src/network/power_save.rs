@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use airbound_air::power_save::{PowerSave, Wake};
 use airbound_control::frame::StationId;
-use airbound_control::link::Link as _;
+use airbound_control::link::{Hold as _, Link as _};
 use airbound_units::{Instant, Span};
 
 use super::{Event, Network};

@@ -54,7 +54,7 @@ use self::hardware::Hardware;
 use self::stations::{Station, Stations};
 use super::airtime::AirtimeEstimate;
 use super::transmit_state::{MOST_MPDUS, TransmitState};
-use super::{Link, LinkConfig, Returned, Room};
+use super::{Hold, Link, LinkConfig, Returned, Room};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{TxDescriptor, TxReport};
@@ -294,6 +294,15 @@ impl<P, F: FnOnce(Option<ByteCount>) -> bool> Sink<P> for One<P, F> {
     }
 }
 
+impl<P: Payload, Q: Queue<P>> Hold for Law<P, Q> {
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        for category in Category::ALL {
+            self.state.originator(station, category).held = held;
+            self.update_eligibility(now, station, category);
+        }
+    }
+}
+
 impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
@@ -354,13 +363,6 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
 
     fn backlog(&self) -> Backlog {
         Backlog::sum([self.queue.backlog().total(), self.state.kept.total()])
-    }
-
-    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
-        for category in Category::ALL {
-            self.state.originator(station, category).held = held;
-            self.update_eligibility(now, station, category);
-        }
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {

@@ -9,7 +9,7 @@ use airbound_wifi::edca::Category;
 
 use self::flows::Flows;
 use super::Classic;
-use super::{Law, Link, Returned, Room, TxDescriptor, TxReport};
+use super::{Hold, Law, Link, Returned, Room, TxDescriptor, TxReport};
 use crate::classify::Verdict;
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, StationId};
@@ -92,6 +92,13 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> BesideClassic<P, Q, C> {
     }
 }
 
+impl<P: Payload, Q: Queue<P>, C: Hold> Hold for BesideClassic<P, Q, C> {
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        self.law.hold(now, station, held);
+        self.classic.hold(now, station, held);
+    }
+}
+
 impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         match &mut self.share {
@@ -147,11 +154,6 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
     fn on_link_stats(&mut self, now: Instant, station: StationId, stats: &LinkStats) {
         self.law.on_link_stats(now, station, stats);
         self.classic.on_link_stats(now, station, stats);
-    }
-
-    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
-        self.law.hold(now, station, held);
-        self.classic.hold(now, station, held);
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {
