@@ -4,7 +4,7 @@ use airbound_random::Stream;
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::EdcaParameters;
 
-/// What a counter loses when another transmission begins before it has run out.
+/// The rule by which a counter is reduced when another transmission begins before it has run out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Countdown {
     /// One at each slot boundary from AIFS on, the one at which the other transmission begins included: a busy period counts as a slot

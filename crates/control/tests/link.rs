@@ -31,6 +31,7 @@ enum Op {
     Signal { station: u8, decibels: i8 },
     Dictated { station: u8, kbps: u32 },
     Demand { flow: u8, millis: u8, percentile: u8 },
+    Hold { station: u8, held: bool },
     Pass { micros: u32 },
     GoBack { micros: u32 },
 }
@@ -122,6 +123,8 @@ struct Checked {
     outstanding: Vec<TxDescriptor<Packet>>,
     windows: BTreeMap<(StationId, Category), Window>,
     dictated: BTreeMap<StationId, BitRate>,
+    /// Stations that do not listen.
+    held: BTreeSet<StationId>,
     delivered: usize,
     /// MPDUs retransmitted in a later descriptor, and the size of the largest descriptor.
     repeated: usize,
@@ -144,6 +147,7 @@ impl Checked {
             outstanding: Vec::new(),
             windows: BTreeMap::new(),
             dictated: BTreeMap::new(),
+            held: BTreeSet::new(),
             delivered: 0,
             repeated: 0,
             longest: 0,
@@ -183,6 +187,7 @@ impl Checked {
         let descriptor = self.link.next(self.now, room, &mut self.dropped);
         if let Some(descriptor) = &descriptor {
             assert_eq!(descriptor.category, category);
+            assert!(!self.held.contains(&descriptor.station), "sent to a station that does not listen");
             self.check_aggregate(descriptor, longest);
             self.check_sequence(descriptor);
         }
@@ -375,14 +380,27 @@ impl Checked {
                     .demands_mut()
                     .map(|demands| demands.set(self.now, FlowId(u32::from(flow % 8)), demand));
             }
+            Op::Hold { station: of, held } => self.hold(station(of), held),
             Op::Pass { micros } => self.now += Span::from_micros(u64::from(micros)),
             Op::GoBack { micros } => self.now = self.now - Span::from_micros(u64::from(micros)),
         }
         self.check();
     }
 
-    /// Checks that all packets leave if all MPDUs arrive.
+    fn hold(&mut self, station: StationId, held: bool) {
+        if held {
+            self.held.insert(station);
+        } else {
+            self.held.remove(&station);
+        }
+        self.link.hold(self.now, station, held);
+    }
+
+    /// Checks that all packets leave if all stations listen and all MPDUs arrive.
     fn drain(&mut self) {
+        for station in (0..6).map(StationId) {
+            self.hold(station, false);
+        }
         let mut idle = 0;
         while idle < 4 {
             idle += 1;
@@ -466,6 +484,7 @@ fn busy(seed: u32) -> impl Iterator<Item = Op> {
             }
             14 if other % 8 == 1 => Op::Dictated { station, kbps: value % 400_000 },
             14 => Op::Signal { station, decibels: (other % 50) as i8 },
+            _ if other % 8 == 0 => Op::Hold { station, held: value & 3 == 0 },
             _ => Op::Received { station, category, micros: other as u16 },
         }
     })

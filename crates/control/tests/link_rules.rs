@@ -98,6 +98,29 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
     assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
 }
 
+#[test]
+fn a_held_station_keeps_its_packets_and_its_retries_until_it_listens() {
+    let mut link = link("kind = \"fifo\"", vht(0));
+    fill(&mut link, &[1, 2], 4);
+    let first = next(&mut link).expect("all listen");
+    assert_eq!((first.station.0, sequences(&first)), (1, vec![0, 1]));
+    link.hold(NOW, StationId(1), true);
+    // What is in the hardware comes back, and waits with the others.
+    report(&mut link, first, |_| false);
+    let mut served = Vec::new();
+    while let Some(descriptor) = next(&mut link) {
+        served.push(descriptor.station.0);
+        report(&mut link, descriptor, |_| true);
+    }
+    assert_eq!((served.as_slice(), link.backlog().packets), ([2, 2].as_slice(), 4));
+    link.hold(NOW, StationId(1), false);
+    let again = next(&mut link).expect("it listens again");
+    assert_eq!((again.station.0, sequences(&again)), (1, vec![0, 1]));
+    report(&mut link, again, |_| true);
+    let last = next(&mut link).expect("two are left");
+    assert_eq!((last.station.0, sequences(&last)), (1, vec![2, 3]));
+}
+
 /// Returns the MPDU count and the PSDU bytes of an aggregate within 4 ms at a fixed `rate`, `padding` bytes behind the first subframe.
 fn mpdus_within_4_ms(rate: Rate, padding: u64) -> (usize, u64) {
     let mut config = LinkConfig { ampdu: AmpduLimits::ath9k(), ..config() };

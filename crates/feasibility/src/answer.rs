@@ -120,12 +120,28 @@ pub fn judge(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError>
     outlook(&model(scenario, demands)?).map(|(plan, _)| plan)
 }
 
+/// The key of an effect that the model does not have, if the scenario names one.
+fn uncovered(scenario: &Scenario) -> Option<String> {
+    let access_point = &scenario.access_point;
+    if access_point.shaper.is_some() {
+        return Some("access-point.shaper".to_owned());
+    }
+    if access_point.away.is_some() {
+        return Some("access-point.away".to_owned());
+    }
+    scenario.stations.iter().find_map(|station| {
+        let keys = [("away", station.away.is_some()), ("power-save", station.power_save.is_some())];
+        let (key, _) = keys.into_iter().find(|(_, named)| *named)?;
+        Some(format!("station.{}.{key}", station.name))
+    })
+}
+
 fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, PlanError> {
     if !scenario.networks.is_empty() {
         return Err(PlanError::Networks { count: scenario.networks.len() });
     }
-    if scenario.access_point.shaper.is_some() {
-        return Err(PlanError::Effect { key: "access-point.shaper".to_owned() });
+    if let Some(key) = uncovered(scenario) {
+        return Err(PlanError::Effect { key });
     }
     if scenario.hearing().is_some() {
         return Err(PlanError::Effect { key: "hearing".to_owned() });

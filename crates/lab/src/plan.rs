@@ -130,6 +130,7 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),
             format!("wire.rate is below {UNBOUNDED}: the laboratory's wire is no bottleneck"),
         ),
+        (scenario.access_point.away.is_some(), "access-point.away is not supported".to_owned()),
         (scenario.access_point.shaper.is_some(), "access-point.shaper is not supported".to_owned()),
         (
             !scenario.wire.way.jitter.is_zero() || scenario.wire.way.loss > 0.0,
@@ -148,6 +149,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
                 "width differs from air.width"
             } else if matches!(station.channel, ChannelSpec::Trace(_)) {
                 "channels from traces are not supported"
+            } else if station.away.is_some() {
+                "away is not supported"
+            } else if station.power_save.is_some() {
+                "power-save is not supported"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
                 "rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {

@@ -1,9 +1,11 @@
 //! `[access-point]`, `[uplink]` and `[wire]`: the transmitters' paths and the wired network behind the access point.
 
+use airbound_air::absence::Absence;
 use airbound_units::{BitRate, Span};
 use airbound_wifi::Format;
 use serde::Serialize;
 
+use super::absence;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
@@ -25,11 +27,14 @@ pub struct AccessPoint {
     /// The shaper of the traffic from the wire, in front of the queueing scheme; `None` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
+    /// When its radio leaves the channel; `None` if it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away: Option<Absence>,
 }
 
 impl AccessPoint {
     pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
-        section.allow("[access-point]", &[&["preset", "streams", "path", "shaper"]])?;
+        section.allow("[access-point]", &[&["preset", "streams", "path", "shaper", "away"]])?;
         let preset = path::read_preset(section, Preset::Mac80211)?;
         let (default, most) = match standard {
             Format::Legacy => (1, 1),
@@ -40,6 +45,7 @@ impl AccessPoint {
             streams: section.whole("streams", default, 1..=most)?,
             path: Path::read(&section.table("path")?, preset, standard)?,
             shaper: section.has("shaper").then(|| Shaper::read(&section.table("shaper")?)).transpose()?,
+            away: absence::read(section)?,
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `docs/reference/scenario-keys.md` is the reference of all keys.
 
+mod absence;
 mod access_point;
 mod air;
 mod conference;
@@ -17,6 +18,7 @@ mod node;
 mod overrides;
 mod path;
 mod people;
+mod power_save;
 mod propagation;
 mod relay;
 mod rtc;
@@ -40,6 +42,8 @@ use serde::Serialize;
 
 pub use access_point::{AccessPoint, Uplink, Wire, WireWay};
 pub use air::{Air, Edca, ErrorModel};
+pub use airbound_air::absence::Absence;
+pub use airbound_air::power_save::{PowerSave, Wake};
 pub use airbound_air::propagation::{
     Activity, Blockage, ChannelSpec, Coming, Effect, Fading, Floor, Independence, Interference, LogDistance,
     Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
@@ -232,6 +236,7 @@ impl Scenario {
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
         network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
+        refuse_effects_of_pipes(top, &access_point, &stations)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -348,6 +353,28 @@ impl Scenario {
     }
 }
 
+/// A pipe has no radios.
+fn refuse_effects_of_pipes(
+    top: &Section<'_>,
+    access_point: &AccessPoint,
+    stations: &[Station],
+) -> Result<(), ScenarioError> {
+    let is_pipe = |station: &Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
+    if !stations.iter().any(is_pipe) {
+        return Ok(());
+    }
+    let problem = "is not allowed, since a trace replaces the radios (as = \"pipe\")";
+    if access_point.away.is_some() {
+        return Err(top.table("access-point")?.wrong("away", problem));
+    }
+    for section in top.tables("station")? {
+        if let Some(key) = ["away", "power-save"].into_iter().find(|key| section.has(key)) {
+            return Err(section.wrong(key, problem));
+        }
+    }
+    Ok(())
+}
+
 fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {
     let text = top.text(key)?.unwrap_or_default();
     if text.len() > 5000 {
@@ -393,11 +420,25 @@ fn read_stations(
         entries.push(relay::Entry { section, members: first..stations.len() });
     }
     relay::connect(&entries, &mut stations)?;
+    refuse_sleeping_relays(&entries, &stations)?;
     network::check(top, networks, &entries, &stations)?;
     if stations.is_empty() && !top.has("session") {
         return Err(top.missing("station", "write at least one [[station]]"));
     }
     Ok((stations, empty_groups))
+}
+
+/// A relay that sleeps would hold its stations' frames, which is not modelled.
+fn refuse_sleeping_relays(entries: &[relay::Entry<'_>], stations: &[Station]) -> Result<(), ScenarioError> {
+    let is_relay = |name: &str| stations.iter().any(|station| station.via.as_deref() == Some(name));
+    for entry in entries {
+        let mut members = stations.get(entry.members.clone()).into_iter().flatten();
+        if members.any(|station| station.power_save.is_some() && is_relay(&station.name)) {
+            let problem = "is not allowed, since others are reached over the station";
+            return Err(entry.section.wrong("power-save", problem));
+        }
+    }
+    Ok(())
 }
 
 fn read_flows(

@@ -1,11 +1,15 @@
 //! `[[station]]`: the stations of the access point or of a relay.
 
+use airbound_air::absence::Absence;
+use airbound_air::power_save::PowerSave;
 use airbound_wifi::{Format, Rate, Width};
 use serde::Serialize;
 
+use super::absence;
 use super::access_point::AccessPoint;
 use super::air::{self, Air};
 use super::error::ScenarioError;
+use super::power_save;
 use super::section::{FromSection as _, Section};
 use super::text;
 use airbound_air::propagation::ChannelSpec;
@@ -34,12 +38,30 @@ pub struct Station {
     /// The relay in front of it; `None`: it hears the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
+    /// When its radio leaves the channel; `None` if it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away: Option<Absence>,
+    /// Its power save; `None`: it always listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_save: Option<PowerSave>,
     /// Channel between it and the next node on the path to the access point.
     pub channel: ChannelSpec,
 }
 
-const KEYS: &[&str] =
-    &["name", "group", "network", "count", "standard", "width", "streams", "rate", "via", "channel"];
+const KEYS: &[&str] = &[
+    "name",
+    "group",
+    "network",
+    "count",
+    "standard",
+    "width",
+    "streams",
+    "rate",
+    "via",
+    "away",
+    "power-save",
+    "channel",
+];
 
 /// Upper limit on stations of a network.
 pub(super) const MOST_STATIONS: usize = 200;
@@ -93,12 +115,26 @@ pub(super) fn read(
         }
     }
     let channel = ChannelSpec::read(&section.table("channel")?)?;
+    let away = absence::read(section)?;
+    let power_save = power_save::read(section, air.beacons.is_some())?;
     let group = match section.text("group")? {
         Some(group) => group.to_owned(),
         None => name.clone(),
     };
     let network = section.text("network")?.map(str::to_owned);
-    let station = Station { name, group, network, standard, width, streams, rate, via: None, channel };
+    let station = Station {
+        name,
+        group,
+        network,
+        standard,
+        width,
+        streams,
+        rate,
+        via: None,
+        away,
+        power_save,
+        channel,
+    };
     Ok(members(count)
         .map(|suffix| Station { name: format!("{}{suffix}", station.name), ..station.clone() })
         .collect())

@@ -488,6 +488,8 @@ fn hearing_is_checked() {
     check(&wall(&thick), &["hearing.places", "phone and access-point", "do not hear each other"]);
     let networks = format!("{}[[network]]\nname = \"a\"\n", matrix(""));
     check(&networks, &["test.toml:11: hearing", "[[network]]"]);
+    let sleepy = matrix("").replace("[[flow]]", "power-save = {}\n[[flow]]");
+    check(&sleepy, &["test.toml:12: hearing", "power-save of station phone", "always listen"]);
 }
 
 #[test]
@@ -505,4 +507,71 @@ fn a_matrix_says_who_hears_whom() {
     let hears = |listener, sender| hearing.hears(TxId(listener), TxId(sender));
     assert!(hears(0, 1) && hears(1, 0) && hears(3, 0) && hears(1, 2) && hears(2, 1) && hears(2, 3));
     assert!(!hears(3, 1) && !hears(3, 2) && !hears(1, 3));
+}
+
+#[test]
+fn an_absence_is_shorter_than_its_period() {
+    let away = |keys: &str| with("[[flow]]", &format!("away = {{ {keys} }}\n[[flow]]"));
+    let key = "station.phone.away";
+    check(&away("period = \"1 s\""), &["test.toml:6:", key, "length is missing"]);
+    check(&away("length = \"1 s\""), &["test.toml:6:", key, "period is missing"]);
+    check(
+        &away("period = \"100 ms\", length = \"2 s\""),
+        &["test.toml:6:", "station.phone.away.length", "is 2 s; allowed is less than the period, 100 ms"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"1 s\""),
+        &["test.toml:6:", "away.length", "less than the period"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"0 s\""),
+        &["test.toml:6:", "away.length", "allowed is 1 us to"],
+    );
+    check(&away("period = \"1 s\", length = \"-5 ms\""), &["test.toml:6:", "away.length"]);
+    check(
+        &away("period = \"0 s\", length = \"5 ms\""),
+        &["test.toml:6:", "away.period", "allowed is 1 ms to"],
+    );
+    check(
+        &away("period = \"1 s\", length = \"5 ms\", every = 3"),
+        &["test.toml:6:", "away.every", "announced"],
+    );
+    let access_point = "[access-point]\naway = { period = \"1 s\", length = \"1 h\" }\n";
+    check(
+        &format!("{GOOD}{access_point}"),
+        &["test.toml:12:", "access-point.away.length", "less than the period"],
+    );
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    let both = with("[[flow]]", &format!("away = {{ period = \"1 s\", length = \"1 ms\" }}\n{pipe}"));
+    check(&both, &["test.toml:6:", "station.phone.away", "a trace replaces the radios"]);
+}
+
+#[test]
+fn a_station_saves_power_only_where_beacons_wake_it() {
+    let saving = |keys: &str| with("[[flow]]", &format!("power-save = {{ {keys} }}\n[[flow]]"));
+    check(
+        &saving("timeout = \"0 s\""),
+        &["test.toml:6:", "station.phone.power-save.timeout", "allowed is 1 ms to"],
+    );
+    check(&saving("timeout = \"-1 s\""), &["test.toml:6:", "station.phone.power-save.timeout"]);
+    check(&saving("listen-interval = 0"), &["test.toml:6:", "power-save.listen-interval", "from 1 to 255"]);
+    check(&saving("wake = \"ps-poll\""), &["test.toml:6:", "power-save.wake", "\"null-frame\", \"u-apsd\""]);
+    check(&saving("wake = \"u-apsd\", timeout = \"1 s\""), &["test.toml:6:", "power-save.timeout", "u-apsd"]);
+    check(&saving("sleep = true"), &["test.toml:6:", "power-save.sleep", "listen-interval"]);
+    let silent = saving("").replace("standard = \"ht\"", "standard = \"ht\"\nbeacons = false");
+    check(&silent, &["test.toml:7:", "station.phone.power-save", "air.beacons is false"]);
+    let away = saving("").replace("[[flow]]", "away = { period = \"1 s\", length = \"1 ms\" }\n[[flow]]");
+    check(&away, &["test.toml:6:", "station.phone.power-save", "one of the two"]);
+    let behind = "[[station]]\nname = \"far\"\nvia = \"phone\"\n";
+    check(
+        &format!("{}{behind}", saving("")),
+        &["test.toml:6:", "station.phone.power-save", "others are reached"],
+    );
+    let far = format!("{GOOD}{behind}power-save = {{}}\n");
+    check(&far, &["test.toml:14:", "station.far.power-save", "hear the access point"]);
+    let pipe = "channel = { kind = \"trace\", file = \"shipped:crowded-room.log\", as = \"pipe\" }\n[[flow]]";
+    check(
+        &saving("").replace("[[flow]]", pipe),
+        &["test.toml:6:", "power-save", "a trace replaces the radios"],
+    );
 }

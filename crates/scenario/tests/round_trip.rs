@@ -136,6 +136,12 @@ fn scenario_text() -> impl Strategy<Value = String> {
         (1u32..4, 1u32..3, prop_oneof![Just(""), Just("scheme = \"fifo\"\n")]).prop_map(|(count, channels, scheme)| {
             format!("[[network]]\nname = \"n\"\ncount = {count}\nchannels = {channels}\n{scheme}[[network]]\nname = \"m\"\n")
         }),
+        prop_oneof![Just("wake = \"u-apsd\""), Just("timeout = \"7 ms\", listen-interval = 3"), Just("")]
+            .prop_map(|keys| format!("[[station]]\nname = \"sleeper\"\npower-save = {{ {keys} }}\n")),
+        (2u32..900, 1u32..2000, any::<bool>()).prop_map(|(period, phase, announced)| format!(
+            "[access-point.away]\nperiod = \"{period} ms\"\nlength = \"{} us\"\nphase = \"{phase} us\"\nannounced = {announced}\n",
+            period * 7
+        )),
         (1u64..90_000, 0u32..9000, prop_oneof![Just("fifo"), Just("fq-codel")]).prop_map(|(rate, burst, queue)| format!(
             "[access-point.shaper]\nrate = \"{rate} kbit/s\"\nburst = \"{burst} B\"\nqueue = \"{queue}\"\n"
         )),
@@ -183,11 +189,11 @@ fn scenario_text() -> impl Strategy<Value = String> {
                     "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{demand}\n{traffic}\n"
                 );
             }
-            // Networks share the air.
-            // So do those that hear each other, and places are those of stations that exist.
-            let is_shared = extras.contains("[[network]]") || extras.contains("[hearing]");
-            let is_partial = extras.contains("places") && stations.len() < 3;
-            if (has_pipe && is_shared) || is_partial { text } else { text + &extras }
+            // Networks share the air, and a pipe has no radios; places are those of stations that exist.
+            let needs_air = ["[[network]]", "[access-point.away]", "power-save", "[hearing]"];
+            let is_refused = has_pipe && needs_air.iter().any(|part| extras.contains(part));
+            let is_incomplete = extras.contains("places") && stations.len() < 3;
+            if is_refused || is_incomplete { text } else { text + &extras }
         })
 }
 

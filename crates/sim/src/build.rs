@@ -10,7 +10,9 @@ use airbound_control::queue::{
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::control_frames;
 use airbound_wifi::edca::{Category, EdcaParameters};
+use airbound_wifi::mpdu::{DATA_HEADER, FCS};
 use airbound_wifi::rate::{Format, Legacy};
 use airbound_wifi::timing::ppdu_duration;
 
@@ -21,7 +23,7 @@ use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::Meters;
-use crate::network::{Beacons, DemandChange, Forming, Medium, Parts, Pipe, Transmitter};
+use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
 use crate::site::Site;
@@ -55,6 +57,10 @@ impl Blueprint<'_> {
             for _ in 0..network.transmitters {
                 built.push(self.neighbour(network)?);
             }
+        }
+        built[ACCESS_POINT.index()].absence = scenario.access_point.away;
+        for (transmitter, station) in built.iter_mut().skip(1).zip(&scenario.stations) {
+            transmitter.absence = station.away;
         }
         for (node, header, source) in sources {
             built[node.index()].ingress.add(header, source);
@@ -103,8 +109,15 @@ impl Blueprint<'_> {
             duration: ppdu_duration(scenario.air.band.legacy(Legacy::Mbps6), scenario.air.beacon_size),
             due: false,
         });
+        // A null frame has the header of a data frame and nothing else.
+        let null = DATA_HEADER + FCS;
+        let (band, rate) = (scenario.air.band, Legacy::Mbps24);
+        let null = ppdu_duration(band.legacy(rate), null) + band.sifs() + control_frames::ack(rate, band);
+        let saving = scenario.stations.iter().map(|station| station.power_save);
+        let dozers = Dozers::new(std::iter::once(None).chain(saving).collect(), null);
         Ok(Parts {
             end,
+            dozers,
             transmitters: built,
             medium,
             contention: contention.collect(),
@@ -445,6 +458,8 @@ impl Blueprint<'_> {
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
             channel_load: Default::default(),
+            absence: None,
+            is_away: false,
             wake: Instant::MAX,
         }
     }

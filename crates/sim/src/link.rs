@@ -118,6 +118,10 @@ impl Link<Packet> for AnyLink {
         each!(self, link => link.on_link_stats(now, station, stats));
     }
 
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        each!(self, link => link.hold(now, station, held));
+    }
+
     fn limits_all_categories(&self) -> bool {
         each!(self, link => link.limits_all_categories())
     }

@@ -207,6 +207,34 @@ fn channel() -> BoxedStrategy<String> {
     .boxed()
 }
 
+/// A radio that leaves the channel, or never does.
+fn away() -> BoxedStrategy<String> {
+    let line = (2..400u32, 1..100u32, 0..300u32, any::<bool>()).prop_map(|(period, share, phase, announced)| {
+        let length = period * share * 9;
+        format!(
+            "away = {{ period = \"{period} ms\", length = \"{length} us\", phase = \"{phase} ms\", announced = {announced} }}\n"
+        )
+    });
+    prop_oneof![3 => Just(String::new()), 1 => line].boxed()
+}
+
+/// A station that saves power, or does not; it needs beacons.
+fn power_save() -> BoxedStrategy<String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => Just("power-save = { wake = \"u-apsd\" }\n".to_owned()),
+        1 => (1..120u32, 1..4u8).prop_map(|(timeout, every)| format!(
+            "power-save = {{ timeout = \"{timeout} ms\", listen-interval = {every} }}\n"
+        )),
+    ]
+    .boxed()
+}
+
+/// Whether a trace replaces the radios.
+fn is_pipe(channel: &str) -> bool {
+    channel.contains("pipe")
+}
+
 /// All stations, some behind others; a pipe replaces the air of a single one.
 fn stations() -> BoxedStrategy<(String, usize)> {
     let pipe = one_of(&[
@@ -216,8 +244,9 @@ fn stations() -> BoxedStrategy<(String, usize)> {
     .prop_map(|channel| vec![channel.to_owned()]);
     let list = prop_oneof![9 => prop::collection::vec(channel(), 1..=6), 1 => pipe];
     // A relay is one of the earlier stations, or none: any tree.
-    (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>())
-        .prop_map(|(channels, parents, has_relays)| {
+    let effects = prop::collection::vec((away(), power_save()), 6);
+    (list, prop::collection::vec(any::<prop::sample::Index>(), 6), any::<bool>(), effects)
+        .prop_map(|(channels, parents, has_relays, effects)| {
             let count = channels.len();
             let text = channels
                 .into_iter()
@@ -227,7 +256,12 @@ fn stations() -> BoxedStrategy<(String, usize)> {
                         relay if has_relays && relay < index => format!("via = \"s{relay}\"\n"),
                         _ => String::new(),
                     };
-                    format!("[[station]]\nname = \"s{index}\"\n{via}channel = {channel}\n")
+                    let effect = match &effects[index] {
+                        _ if is_pipe(&channel) => "",
+                        (away, power_save) if has_relays || power_save.is_empty() => away,
+                        (_, power_save) => power_save,
+                    };
+                    format!("[[station]]\nname = \"s{index}\"\n{via}{effect}channel = {channel}\n")
                 })
                 .collect();
             (text, count)
@@ -356,10 +390,25 @@ fn hearing() -> BoxedStrategy<String> {
 fn scenarios() -> impl Strategy<Value = String> {
     let air = air().prop_flat_map(|(text, standard)| (Just(text), deciders(standard)));
     let people = stations().prop_flat_map(|(text, count)| (Just(text), flows(count)));
-    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers(), hearing()).prop_map(
-        |(seed, duration, warm_up, (air, deciders), wire, (stations, flows), disturbers, hearing)| {
-            // A pipe has no carrier sense.
-            let hearing = if stations.contains("pipe") { String::new() } else { hearing };
+    let beside = (disturbers(), hearing(), away());
+    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, beside).prop_map(
+        |(
+            seed,
+            duration,
+            warm_up,
+            (air, mut deciders),
+            wire,
+            (stations, flows),
+            (disturbers, hearing, away),
+        )| {
+            // A pipe has no carrier sense, and those who sleep hear nothing.
+            let is_refused = stations.contains("pipe") || stations.contains("power-save");
+            let hearing = if is_refused { String::new() } else { hearing };
+            let saves = |line: &&str| !line.starts_with("power-save") || !air.contains("beacons = false");
+            let stations: String = stations.lines().filter(saves).map(|line| format!("{line}\n")).collect();
+            if !is_pipe(&stations) {
+                deciders = deciders.replacen("[access-point]\n", &format!("[access-point]\n{away}"), 1);
+            }
             format!(
                 "seed = {seed}\nduration = \"{duration} ms\"\nwarm-up = \"{warm_up} ms\"\n\
                  {air}{deciders}{wire}{stations}{flows}{disturbers}{hearing}"

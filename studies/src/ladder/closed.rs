@@ -1,8 +1,10 @@
 //! Closed forms: what follows from the standard and from the papers' equations by arithmetic alone must come out to the last
 //! printed digit, and a link whose every exchange is known must do what its formula says.
 
+mod absence;
 mod airtimes;
 mod equations;
+mod power_save;
 mod shaper;
 mod single_link;
 
@@ -16,6 +18,8 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     rows.extend(equations::rows());
     rows.extend(single_link::rows(effort)?);
     rows.extend(shaper::rows(effort)?);
+    rows.extend(absence::rows(effort)?);
+    rows.extend(power_save::rows(effort)?);
     Ok(rows)
 }
 

@@ -14,6 +14,8 @@ pub(super) struct BlockAckOriginator<P> {
     retries: VecDeque<Mpdu<P>>,
     /// The highest sequence number that was given up while the receiver still waits for it.
     hole: Option<u64>,
+    /// Whether the station's packets are held, since it does not listen.
+    pub(super) held: bool,
     /// Eligibility last reported to the queue.
     pub(super) eligibility: crate::queue::Eligibility,
 }
@@ -25,6 +27,7 @@ impl<P> Default for BlockAckOriginator<P> {
             in_hardware: VecDeque::new(),
             retries: VecDeque::new(),
             hole: None,
+            held: false,
             eligibility: crate::queue::Eligibility::Fresh,
         }
     }

@@ -190,7 +190,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.config.reach();
         let originator = self.state.originator(station, category);
-        let eligibility = if let Some(first) = originator.first_retry() {
+        let eligibility = if originator.held {
+            Eligibility::Blocked
+        } else if let Some(first) = originator.first_retry() {
             Eligibility::Retries { since: first.packet.enqueued() }
         } else if originator.fresh_room(window) == 0 {
             Eligibility::Blocked
@@ -321,6 +323,18 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
         if stats.rate.is_some() || !self.state.has_reported_rate(station) {
             self.report_throughput(now, station);
+        }
+    }
+
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        for category in Category::ALL {
+            self.state.originator(station, category).held = held;
+            self.update_eligibility(now, station, category);
+            if self.lower.is_some() {
+                // The queue below holds what it has; nothing follows it there.
+                let eligibility = if held { Eligibility::Blocked } else { Eligibility::Fresh };
+                self.upper.on(now, Fact::Eligibility { station, category, eligibility });
+            }
         }
     }
 

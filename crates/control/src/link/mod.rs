@@ -91,6 +91,10 @@ pub trait Link<P: Payload> {
     /// Notes measurements of the link to `station`.
     fn on_link_stats(&mut self, _now: Instant, _station: StationId, _stats: &LinkStats) {}
 
+    /// Holds the packets for a station, or sends them again: it does not listen, as it has announced. Descriptors already formed are not
+    /// taken back.
+    fn hold(&mut self, _now: Instant, _station: StationId, _held: bool) {}
+
     /// The lowest unsettled sequence number of a station and category: MPDUs below it were delivered, or given up with the receiver
     /// informed. [`u64::MAX`] if nothing was ever handed down.
     fn window_start(&self, _station: StationId, _category: Category) -> u64 {

@@ -15,6 +15,7 @@ use super::delivery::AgreementId;
 use super::transmitter::InHardware;
 use super::{Event, Medium, Network, link_id};
 use crate::endpoint::AnyEndpoint;
+use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
 
 impl Network {
@@ -78,9 +79,9 @@ impl Network {
         }
     }
 
-    /// Whether the next transmission is a beacon, which precedes all data.
+    /// Whether the next transmission is a beacon, or a null frame after one, which precede all data.
     pub(super) fn beacon_is_due(&self) -> bool {
-        self.parts.beacons.is_some_and(|beacons| beacons.due)
+        self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
     }
 
     /// Prepares PPDUs of the winners; those without one withdraw.
@@ -107,12 +108,13 @@ impl Network {
     pub(super) fn start_exchange(&mut self, at: AccessId) {
         let (node, now) = (self.node_of(at), self.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
+        let heard = self.heard(node, at.category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
             return;
         };
         let to = TxId(self.first_tx + first.descriptor.station.0);
-        let timing = parts.medium.transmit(now, (at, to), (&first.descriptor, rate), quality);
+        let timing = parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -161,23 +163,28 @@ impl Network {
         }
     }
 
-    /// Schedules a due beacon, which precedes all data.
+    /// Schedules a due beacon, which precedes all data; there is none while the access point's radio is away.
     pub(super) fn on_beacon_due(&mut self) {
+        let is_away = self.parts.transmitters.first().is_some_and(|node| node.is_away);
         if let Some(beacons) = &mut self.parts.beacons {
-            beacons.due = true;
+            beacons.due |= !is_away;
             let next = self.now + beacons.interval;
             self.schedule(next, Event::Beacon);
         }
     }
 
     pub(super) fn transmit_beacon(&mut self) {
-        let Some(beacons) = &mut self.parts.beacons else { return };
+        let Some(beacons) = self.parts.beacons.as_mut().filter(|beacons| beacons.due) else {
+            self.transmit_null();
+            return;
+        };
         beacons.due = false;
         let end = self.now + beacons.duration;
         self.parts.medium.hold(self.now, end);
         if !matches!(self.parts.medium, Medium::Partial(_)) {
             self.note_busy(self.now, end);
         }
+        self.announce();
     }
 
     /// Handles the start or the end of a burst of interference: meanwhile every transmitter finds the channel busy.
@@ -277,6 +284,9 @@ impl Network {
         let next_since =
             if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
         let gave_up = self.report(node, category, done, Some(one.acknowledged));
+        if self.parts.dozers.are_any() {
+            self.on_exchanged(node, receiver, success);
+        }
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware has finished the frame; the next one starts with the least window.
             self.parts.medium.settle(at, Settled::GaveUp);
@@ -311,10 +321,14 @@ impl Network {
             boundaries_known: true,
             descriptor: done.descriptor,
         };
+        if node == ACCESS_POINT {
+            self.parts.dozers.note_gone(report.descriptor.station, usize::from(report.acknowledged.count()));
+        }
         let mut returned = std::mem::take(&mut self.returned);
         self.parts.transmitters[node.index()].link.on_report(self.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
+            self.parts.dozers.note_gone(mpdu.packet.to, 1);
             self.forget(&mpdu.packet, reason);
             self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
         }
@@ -338,6 +352,9 @@ impl Network {
     /// Sends the next PPDU of the same category without contention, if it fits in the TXOP. Returns whether it does.
     fn continue_txop(&mut self, ended: &Exchange) -> bool {
         let (node, category) = (self.node_of(ended.at), ended.at.category);
+        if self.parts.transmitters[node.index()].is_away {
+            return false;
+        }
         let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware[category.index()].is_empty()
@@ -346,6 +363,7 @@ impl Network {
             return false;
         }
         let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
+        let heard = self.heard(node, category, quality);
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
             return false;
@@ -356,7 +374,7 @@ impl Network {
         }
         let ppdu = (&first.descriptor, rate);
         let to = TxId(self.first_tx + first.descriptor.station.0);
-        let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, quality) else {
+        let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, heard) else {
             return false;
         };
         self.note_start(ended.at, start, &timing, quality);

@@ -5,12 +5,14 @@
 //! queue is next used ([`crate::ingress`]): an idle second costs nothing, and the cost of a busy one is proportional to its
 //! transmissions.
 
+mod absence;
 mod conservation;
 mod delivery;
 mod domain;
 mod exchange;
 pub(crate) mod medium;
 mod partial;
+mod power_save;
 mod transmitter;
 
 use airbound_air::channel::AccessId;
@@ -28,6 +30,8 @@ pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 pub(crate) use domain::Domains;
 pub(crate) use medium::{Medium, Pipe};
+pub(crate) use power_save::Dozers;
+use power_save::Null;
 pub(crate) use transmitter::{Forming, Transmitter};
 
 use crate::agenda::Agenda;
@@ -69,6 +73,12 @@ pub(crate) enum Event {
     Demand(usize),
     /// A window of the series ends.
     Window,
+    /// A radio leaves the channel or returns.
+    Absence(StationId),
+    /// A station that saves power may have had no frame for its time.
+    Idle(StationId),
+    /// A null frame of a station that saves power ends.
+    Null(StationId, Null),
 }
 
 /// The beacons of the access point.
@@ -101,6 +111,7 @@ pub(crate) struct Parts {
     pub(crate) links: Links,
     pub(crate) tree: Tree,
     pub(crate) beacons: Option<Beacons>,
+    pub(crate) dozers: Dozers,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
     /// The endpoint that shapes uplinks; `None` without any.
@@ -198,6 +209,8 @@ impl Network {
             self.schedule(self.parts.demands[change].at, Event::Demand(change));
         }
         self.schedule(Instant::ZERO + self.parts.window, Event::Window);
+        self.begin_absences();
+        self.begin_dozing();
     }
 
     fn schedule(&mut self, at: Instant, event: Event) {
@@ -280,6 +293,9 @@ impl Network {
                 self.parts.meters.end_window(self.now);
                 self.schedule(self.now + self.parts.window, Event::Window);
             }
+            Event::Absence(node) => self.on_absence(node),
+            Event::Idle(node) => self.on_idle(node),
+            Event::Null(node, null) => self.on_null(node, null),
         }
     }
 

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use airbound_air::absence::Absence;
 use airbound_air::channel::AccessId;
 use airbound_control::frame::{StationId, TxDescriptor};
 use airbound_control::link::{Link, Room};
@@ -18,6 +19,7 @@ use airbound_wifi::rate::Rate;
 
 use super::{Event, Network};
 use crate::endpoint::AnyEndpoint;
+use crate::flow::ACCESS_POINT;
 use crate::ingress::{Categories, Ingress};
 use crate::link::AnyLink;
 use crate::packet::Packet;
@@ -72,6 +74,10 @@ pub(crate) struct Transmitter {
     /// Airtime of its own transmissions, acknowledgements included.
     pub(crate) own: Span,
     pub(crate) channel_load: ChannelLoad,
+    /// When its radio leaves the channel; `None` if it never does.
+    pub(crate) absence: Option<Absence>,
+    /// Whether its radio is away.
+    pub(crate) is_away: bool,
     /// The pending wake-up for arrivals; `Instant::MAX` for none.
     pub(crate) wake: Instant,
 }
@@ -168,7 +174,7 @@ impl Network {
     fn only_queued(&self, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let owner = &parts.transmitters[node.index()];
-        if owner.forming != Forming::AtAccess || owner.shapes {
+        if owner.forming != Forming::AtAccess || owner.shapes || parts.dozers.are_any() {
             return None;
         }
         let ready = Categories::of(parts.medium.ready(self.tx(node)));
@@ -197,6 +203,9 @@ impl Network {
     #[inline]
     pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::frame::Payload::category(&packet);
+        if node == ACCESS_POINT {
+            self.parts.dozers.note_buffered(packet.to);
+        }
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_drops(at);
@@ -275,7 +284,8 @@ impl Network {
                     || owner.link.has_backlog(category)
             }
         };
-        if has_something && !self.is_ready(node, category) {
+        let is_away = self.parts.transmitters[node.index()].is_away;
+        if has_something && !is_away && !self.is_ready(node, category) {
             self.parts.medium.set_ready(at, self.access(node, category));
         }
     }
@@ -455,6 +465,7 @@ impl Network {
     fn count_drops(&mut self, now: Instant) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
+            self.parts.dozers.note_gone(lost.packet.to, 1);
             self.forget(&lost.packet, lost.reason);
             self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
         }

@@ -246,7 +246,8 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
     /// Reports the eligibility of a station to the queue.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
         let window = self.path.window;
-        let eligibility = if self.state.originator(station, category).fresh_room(window) == 0 {
+        let originator = self.state.originator(station, category);
+        let eligibility = if originator.held || originator.fresh_room(window) == 0 {
             Eligibility::Blocked
         } else if let Some(kept) = &self.stations.of(station, &self.config).kept[category.index()] {
             Eligibility::Retries { since: kept.enqueued() }
@@ -353,6 +354,13 @@ impl<P: Payload, Q: Queue<P>> Link<P> for Law<P, Q> {
 
     fn backlog(&self) -> Backlog {
         Backlog::sum([self.queue.backlog().total(), self.state.kept.total()])
+    }
+
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        for category in Category::ALL {
+            self.state.originator(station, category).held = held;
+            self.update_eligibility(now, station, category);
+        }
     }
 
     fn window_start(&self, station: StationId, category: Category) -> u64 {

@@ -149,6 +149,11 @@ impl<P: Payload, Q: Queue<P>, C: Link<P>> Link<P> for BesideClassic<P, Q, C> {
         self.classic.on_link_stats(now, station, stats);
     }
 
+    fn hold(&mut self, now: Instant, station: StationId, held: bool) {
+        self.law.hold(now, station, held);
+        self.classic.hold(now, station, held);
+    }
+
     fn window_start(&self, station: StationId, category: Category) -> u64 {
         self.law.window_start(station, category).min(self.classic.window_start(station, category))
     }
