@@ -320,6 +320,13 @@ impl Scenario {
             );
             return Err(top.wrong("hearing", problem));
         }
+        if let Some(station) = self.stations.iter().find(|station| station.power_save.is_some()) {
+            let problem = format!(
+                "stands beside power-save of station {}; allowed are stations that always listen",
+                station.name
+            );
+            return Err(top.wrong("hearing", problem));
+        }
         let Some(matrix) = self.hearing() else { return Ok(()) };
         let deaf = self
             .links()

@@ -437,6 +437,79 @@ fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
 }
 
 #[test]
+fn hearing_is_checked() {
+    let hearing = |lines: &str| format!("{GOOD}[hearing]\n{lines}\n");
+    let matrix = |rows: &str| hearing(&format!("matrix = {{ {rows} }}"));
+    check(&hearing(""), &["test.toml:11:", "hearing.matrix", "places"]);
+    check(&matrix("fone = []"), &["test.toml:12:", "hearing.matrix.fone", "\"fone\"", "did you mean phone?"]);
+    check(
+        &matrix("phone = [\"x\"]"),
+        &["test.toml:12:", "matrix.phone", "\"x\"", "allowed are access-point, phone"],
+    );
+    check(&matrix("phone = \"all\""), &["matrix.phone", "the text \"all\"", "a list of texts"]);
+    check(&matrix("phone = [3]"), &["matrix.phone", "a list with the number 3"]);
+    check(&hearing("matrix = {}\nplaces = {}"), &["test.toml:13:", "hearing.places", "beside matrix"]);
+    check(&hearing("matrix = {}\nsize = []"), &["hearing.size", "hearing by a matrix has the keys matrix"]);
+    let floor = |lines: &str, places: &str| {
+        hearing(&format!(
+            "size = [\"20 m\", \"10 m\"]\n{lines}\nplaces = {{ access-point = [\"1 m\", \"1 m\"], {places} }}"
+        ))
+    };
+    let good = "phone = [\"4 m\", \"2.5 m\"]";
+    Scenario::parse(&floor("", good), "test.toml", &Overrides::none()).expect("a floor");
+    check(&hearing("places = {}"), &["hearing.size", "width and depth"]);
+    check(&hearing("size = [\"0 m\", \"1 m\"]\nplaces = {}"), &["hearing.size", "above 0 m"]);
+    check(
+        &floor("", "phone = [\"4 m\", \"10.5 m\"]"),
+        &[
+            "test.toml:14: hearing.places.phone",
+            "(4 m, 10.5 m), outside of the floor",
+            "0 m to 20 m and 0 m to 10 m",
+        ],
+    );
+    check(&floor("", "phone = [\"4 m\"]"), &["hearing.places.phone", "a list of 1", "a pair of lengths"]);
+    check(&floor("", "phone = [4, 2]"), &["hearing.places.phone", "the number 4", "number and unit"]);
+    check(&floor("", "fone = [\"4 m\", \"2 m\"]"), &["hearing.places.fone", "did you mean phone?"]);
+    check(&floor("", ""), &["hearing.places", "gives no place to phone"]);
+    for threshold in ["\"loud\"", "\"nan dBm\"", "-82", "\"10 dBm\""] {
+        check(&floor(&format!("threshold = {threshold}"), good), &["test.toml:13: hearing.threshold"]);
+    }
+    let wall = |parts: &str| floor(&format!("walls = [{{ {parts} }}]"), good);
+    check(&wall("loss = \"3 dB\""), &["test.toml:13: hearing.walls.0.from", "two ends"]);
+    let from = "from = [\"2 m\", \"0 m\"]";
+    check(&wall(from), &["hearing.walls.0.to", "two ends"]);
+    check(&wall(&format!("{from}, to = [\"2 m\", \"0 m\"]")), &["hearing.walls.0.to", "two different ends"]);
+    check(
+        &wall(&format!("{from}, to = [\"2 m\", \"11 m\"]")),
+        &["hearing.walls.0.to", "outside of the floor"],
+    );
+    check(&wall(&format!("{from}, to = [\"2 m\", \"9 m\"]")), &["hearing.walls.0.loss", "10 dB"]);
+    let thick = format!("{from}, to = [\"2 m\", \"9 m\"], loss = \"90 dB\"");
+    check(&wall(&thick), &["hearing.places", "phone and access-point", "do not hear each other"]);
+    let networks = format!("{}[[network]]\nname = \"a\"\n", matrix(""));
+    check(&networks, &["test.toml:11: hearing", "[[network]]"]);
+    let sleepy = matrix("").replace("[[flow]]", "power-save = {}\n[[flow]]");
+    check(&sleepy, &["test.toml:12: hearing", "power-save of station phone", "always listen"]);
+}
+
+#[test]
+fn a_matrix_says_who_hears_whom() {
+    use airbound_air::channel::TxId;
+    let text = with("name = \"phone\"", "name = \"phone\"\ncount = 2\n[[station]]\nname = \"tv\"")
+        .replace("station = \"phone\"", "station = \"tv\"");
+    let read = |rows: &str| {
+        let text = format!("{text}[hearing]\nmatrix = {{ {rows} }}\n");
+        Scenario::parse(&text, "test.toml", &Overrides::none()).expect("a scenario").hearing()
+    };
+    assert_eq!(read(""), None);
+    assert_eq!(read("tv = [\"phone\"]"), None, "it hears the access point anyway");
+    let hearing = read("tv = [], phone-1 = [\"phone-2\"]").expect("a matrix");
+    let hears = |listener, sender| hearing.hears(TxId(listener), TxId(sender));
+    assert!(hears(0, 1) && hears(1, 0) && hears(3, 0) && hears(1, 2) && hears(2, 1) && hears(2, 3));
+    assert!(!hears(3, 1) && !hears(3, 2) && !hears(1, 3));
+}
+
+#[test]
 fn an_absence_is_shorter_than_its_period() {
     let away = |keys: &str| with("[[flow]]", &format!("away = {{ {keys} }}\n[[flow]]"));
     let key = "station.phone.away";
@@ -501,75 +574,4 @@ fn a_station_saves_power_only_where_beacons_wake_it() {
         &saving("").replace("[[flow]]", pipe),
         &["test.toml:6:", "power-save", "a trace replaces the radios"],
     );
-}
-
-#[test]
-fn hearing_is_checked() {
-    let hearing = |lines: &str| format!("{GOOD}[hearing]\n{lines}\n");
-    let matrix = |rows: &str| hearing(&format!("matrix = {{ {rows} }}"));
-    check(&hearing(""), &["test.toml:11:", "hearing.matrix", "places"]);
-    check(&matrix("fone = []"), &["test.toml:12:", "hearing.matrix.fone", "\"fone\"", "did you mean phone?"]);
-    check(
-        &matrix("phone = [\"x\"]"),
-        &["test.toml:12:", "matrix.phone", "\"x\"", "allowed are access-point, phone"],
-    );
-    check(&matrix("phone = \"all\""), &["matrix.phone", "the text \"all\"", "a list of texts"]);
-    check(&matrix("phone = [3]"), &["matrix.phone", "a list with the number 3"]);
-    check(&hearing("matrix = {}\nplaces = {}"), &["test.toml:13:", "hearing.places", "beside matrix"]);
-    check(&hearing("matrix = {}\nsize = []"), &["hearing.size", "hearing by a matrix has the keys matrix"]);
-    let floor = |lines: &str, places: &str| {
-        hearing(&format!(
-            "size = [\"20 m\", \"10 m\"]\n{lines}\nplaces = {{ access-point = [\"1 m\", \"1 m\"], {places} }}"
-        ))
-    };
-    let good = "phone = [\"4 m\", \"2.5 m\"]";
-    Scenario::parse(&floor("", good), "test.toml", &Overrides::none()).expect("a floor");
-    check(&hearing("places = {}"), &["hearing.size", "width and depth"]);
-    check(&hearing("size = [\"0 m\", \"1 m\"]\nplaces = {}"), &["hearing.size", "above 0 m"]);
-    check(
-        &floor("", "phone = [\"4 m\", \"10.5 m\"]"),
-        &[
-            "test.toml:14: hearing.places.phone",
-            "(4 m, 10.5 m), outside of the floor",
-            "0 m to 20 m and 0 m to 10 m",
-        ],
-    );
-    check(&floor("", "phone = [\"4 m\"]"), &["hearing.places.phone", "a list of 1", "a pair of lengths"]);
-    check(&floor("", "phone = [4, 2]"), &["hearing.places.phone", "the number 4", "number and unit"]);
-    check(&floor("", "fone = [\"4 m\", \"2 m\"]"), &["hearing.places.fone", "did you mean phone?"]);
-    check(&floor("", ""), &["hearing.places", "gives no place to phone"]);
-    for threshold in ["\"loud\"", "\"nan dBm\"", "-82", "\"10 dBm\""] {
-        check(&floor(&format!("threshold = {threshold}"), good), &["test.toml:13: hearing.threshold"]);
-    }
-    let wall = |parts: &str| floor(&format!("walls = [{{ {parts} }}]"), good);
-    check(&wall("loss = \"3 dB\""), &["test.toml:13: hearing.walls.0.from", "two ends"]);
-    let from = "from = [\"2 m\", \"0 m\"]";
-    check(&wall(from), &["hearing.walls.0.to", "two ends"]);
-    check(&wall(&format!("{from}, to = [\"2 m\", \"0 m\"]")), &["hearing.walls.0.to", "two different ends"]);
-    check(
-        &wall(&format!("{from}, to = [\"2 m\", \"11 m\"]")),
-        &["hearing.walls.0.to", "outside of the floor"],
-    );
-    check(&wall(&format!("{from}, to = [\"2 m\", \"9 m\"]")), &["hearing.walls.0.loss", "10 dB"]);
-    let thick = format!("{from}, to = [\"2 m\", \"9 m\"], loss = \"90 dB\"");
-    check(&wall(&thick), &["hearing.places", "phone and access-point", "do not hear each other"]);
-    let networks = format!("{}[[network]]\nname = \"a\"\n", matrix(""));
-    check(&networks, &["test.toml:11: hearing", "[[network]]"]);
-}
-
-#[test]
-fn a_matrix_says_who_hears_whom() {
-    use airbound_air::channel::TxId;
-    let text = with("name = \"phone\"", "name = \"phone\"\ncount = 2\n[[station]]\nname = \"tv\"")
-        .replace("station = \"phone\"", "station = \"tv\"");
-    let read = |rows: &str| {
-        let text = format!("{text}[hearing]\nmatrix = {{ {rows} }}\n");
-        Scenario::parse(&text, "test.toml", &Overrides::none()).expect("a scenario").hearing()
-    };
-    assert_eq!(read(""), None);
-    assert_eq!(read("tv = [\"phone\"]"), None, "it hears the access point anyway");
-    let hearing = read("tv = [], phone-1 = [\"phone-2\"]").expect("a matrix");
-    let hears = |listener, sender| hearing.hears(TxId(listener), TxId(sender));
-    assert!(hears(0, 1) && hears(1, 0) && hears(3, 0) && hears(1, 2) && hears(2, 1) && hears(2, 3));
-    assert!(!hears(3, 1) && !hears(3, 2) && !hears(1, 3));
 }

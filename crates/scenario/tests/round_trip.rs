@@ -189,11 +189,11 @@ fn scenario_text() -> impl Strategy<Value = String> {
                     "[[flow]]\nname = \"f{index}\"\nstation = \"s{station}\"\ncount = {count}\nstagger = \"{stagger}\"\n{demand}\n{traffic}\n"
                 );
             }
-            // Networks share the air, and so do those that hear each other; a pipe has no radios. Places are those of stations that exist.
-            let shared = ["[[network]]", "[hearing]", "[access-point.away]", "power-save"];
-            let needs_air = shared.iter().any(|part| extras.contains(part));
-            let is_partial = extras.contains("places") && stations.len() < 3;
-            if (has_pipe && needs_air) || is_partial { text } else { text + &extras }
+            // Networks share the air, and a pipe has no radios; places are those of stations that exist.
+            let needs_air = ["[[network]]", "[access-point.away]", "power-save", "[hearing]"];
+            let is_refused = has_pipe && needs_air.iter().any(|part| extras.contains(part));
+            let is_incomplete = extras.contains("places") && stations.len() < 3;
+            if is_refused || is_incomplete { text } else { text + &extras }
         })
 }
 

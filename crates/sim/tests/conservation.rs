@@ -390,8 +390,8 @@ fn hearing() -> BoxedStrategy<String> {
 fn scenarios() -> impl Strategy<Value = String> {
     let air = air().prop_flat_map(|(text, standard)| (Just(text), deciders(standard)));
     let people = stations().prop_flat_map(|(text, count)| (Just(text), flows(count)));
-    let apart = (away(), hearing());
-    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, disturbers(), apart).prop_map(
+    let beside = (disturbers(), hearing(), away());
+    (any::<u32>(), 300..800u32, one_of(&["0", "50"]), air, wire(), people, beside).prop_map(
         |(
             seed,
             duration,
@@ -399,13 +399,13 @@ fn scenarios() -> impl Strategy<Value = String> {
             (air, mut deciders),
             wire,
             (stations, flows),
-            disturbers,
-            (away, hearing),
+            (disturbers, hearing, away),
         )| {
+            // A pipe has no carrier sense, and those who sleep hear nothing.
+            let is_refused = stations.contains("pipe") || stations.contains("power-save");
+            let hearing = if is_refused { String::new() } else { hearing };
             let saves = |line: &&str| !line.starts_with("power-save") || !air.contains("beacons = false");
             let stations: String = stations.lines().filter(saves).map(|line| format!("{line}\n")).collect();
-            // A pipe has neither radios nor carrier sense.
-            let hearing = if is_pipe(&stations) { String::new() } else { hearing };
             if !is_pipe(&stations) {
                 deciders = deciders.replacen("[access-point]\n", &format!("[access-point]\n{away}"), 1);
             }
