@@ -169,6 +169,31 @@ fn others_cost_latency() {
 }
 
 #[test]
+fn effects_that_the_model_does_not_have_are_refused_by_their_key() {
+    let refused = |before: &str, after: &str| {
+        let text = format!(
+            "duration = \"2 s\"\n[access-point]\n{before}\n[[station]]\nname = \"phone\"\n{after}\n[[flow]]\nname = \"call\"\n\
+             kind = \"voip\"\nstation = \"phone\"\n"
+        );
+        let scenario = Scenario::parse(&text, "a test", &Overrides::default()).expect("a scenario");
+        judge(&scenario, &[Demand::parse("call=20ms").expect("a demand")])
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let away = "away = { period = \"1 s\", length = \"50 ms\" }";
+    assert_eq!(refused("", ""), Ok(()));
+    for (before, after, key) in [
+        ("shaper = { rate = \"9 Mbit/s\" }", "", "access-point.shaper"),
+        (away, "", "access-point.away"),
+        ("", away, "station.phone.away"),
+        ("", "power-save = {}", "station.phone.power-save"),
+    ] {
+        let expected = format!("a plan does not cover {key}; remove it, or run the scenario");
+        assert_eq!(refused(before, after), Err(expected));
+    }
+}
+
+#[test]
 fn errors_are_sentences() {
     let there = scenario("HT40 MCS15 2SS LGI", 20.0, DOWNLOAD);
     let refusal = |demand: &str| {
