@@ -18,7 +18,7 @@ pub enum Activity {
     /// A video call: two streams of real-time video.
     Call,
     /// A telephone call: two streams of voice.
-    Voice,
+    Telephone,
     /// A game that a server renders.
     CloudGame,
     /// A headset whose frames a server renders.
@@ -37,7 +37,7 @@ impl Activity {
         Self::Film,
         Self::Web,
         Self::Call,
-        Self::Voice,
+        Self::Telephone,
         Self::CloudGame,
         Self::Headset,
         Self::RemoteDesktop,
@@ -53,7 +53,7 @@ impl Activity {
             Self::Film => "film",
             Self::Web => "web",
             Self::Call => "call",
-            Self::Voice => "voice",
+            Self::Telephone => "voice",
             Self::CloudGame => "cloud-game",
             Self::Headset => "headset",
             Self::RemoteDesktop => "remote-desktop",
@@ -93,7 +93,7 @@ impl Activity {
                     "kind = \"rtc\"\nrate = \"2.5 Mbit/s\"\ndirection = \"up\"",
                 ),
             ],
-            Self::Voice => &[
+            Self::Telephone => &[
                 ("voice to the station", "", "kind = \"voip\""),
                 ("voice from the station", "-back", "kind = \"voip\"\ndirection = \"up\""),
             ],
@@ -256,7 +256,7 @@ impl Draft {
                 .iter()
                 .flat_map(|place| place.activities.iter().map(move |activity| (place, *activity)))
         };
-        let is_call = |activity| matches!(activity, Activity::Call | Activity::Voice);
+        let is_call = |activity| matches!(activity, Activity::Call | Activity::Telephone);
         let demanding = uses().find(|(_, activity)| activity.demand_ms().is_some());
         demanding.or_else(|| uses().find(|(_, activity)| is_call(*activity))).or_else(|| uses().next())
     }

@@ -265,7 +265,7 @@ impl BulkDetector {
     }
 
     /// Notes a packet that left the queue and the hardware for good, delivered or `lost`.
-    pub fn on_left(&mut self, now: Instant, flow: FlowId, lost: bool) {
+    pub(crate) fn on_left(&mut self, now: Instant, flow: FlowId, lost: bool) {
         self.now = self.now.max(now);
         let Some(watched) = self.flows.get_mut(&flow) else { return };
         if watched.advance(self.now) {

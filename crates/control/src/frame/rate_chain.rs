@@ -46,7 +46,7 @@ impl RateChain {
 
     /// The first `steps` steps, at least one.
     #[must_use]
-    pub fn first_steps(mut self, steps: u8) -> Self {
+    pub(crate) fn first_steps(mut self, steps: u8) -> Self {
         self.len = self.len.min(steps).max(1);
         self
     }

@@ -48,7 +48,7 @@ impl CodelParameters {
     /// The IEEE 754 square root is correctly rounded, so every machine computes the same value; the kernel approximates it
     /// by Newton steps in 16 bits.
     #[must_use]
-    pub fn spacing(&self, count: u32) -> Span {
+    pub(crate) fn spacing(&self, count: u32) -> Span {
         let nanos = self.interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
         Span::from_nanos(nanos as u64)
     }
@@ -69,12 +69,6 @@ pub struct CodelState {
 }
 
 impl CodelState {
-    /// Whether the controller is in the dropping state.
-    #[must_use]
-    pub const fn is_dropping(&self) -> bool {
-        self.dropping
-    }
-
     /// Counts `drops` made for another reason, which raises the drop rate (kernel: `fq_codel_drop`).
     pub(super) const fn add_drops(&mut self, drops: u32) {
         self.count = self.count.saturating_add(drops);

@@ -68,7 +68,7 @@ pub(super) struct Figure {
     /// Capacity of the traces in per cent of what they are.
     #[serde(default = "whole_capacity")]
     capacity: Vec<u32>,
-    /// What each of those that share a trace has of it, in per cent.
+    /// Share of each of those that share a trace, in per cent of it.
     #[serde(default = "halves")]
     parts: Vec<u32>,
     pub(super) clients: By<Vec<usize>>,
@@ -190,7 +190,7 @@ pub(super) struct Model {
     pub(super) encoder: u32,
     /// Capacity of divided links in per cent of their traces.
     pub(super) capacity: u32,
-    /// What each of those that share a divided trace has of it, in per cent.
+    /// Share of each of those that share a divided trace, in per cent of it.
     pub(super) part: u32,
 }
 

@@ -26,7 +26,7 @@ fn above(sorted: &[f64], value: f64) -> f64 {
 /// Thresholds in Mb/s beside the paper's 5, and capacities in per cent of the traces.
 const THRESHOLDS: [f64; 7] = [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0];
 const CAPACITIES: [u32; 6] = [80, 90, 100, 110, 120, 140];
-/// What each of the two has of the trace that they share, in per cent.
+/// Share of each of the two of one trace, in per cent of it.
 const PARTS: [u32; 5] = [30, 40, 50, 70, 100];
 
 /// The share of seconds above a threshold, of an even split and of the oracle, by threshold and by capacity.

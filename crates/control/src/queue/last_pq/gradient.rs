@@ -110,7 +110,7 @@ impl DelayConfig {
     ///
     /// # Errors
     /// [`ConfigError::OutOfRange`] if it is below [`DelayConfig::shortest_demand`].
-    pub fn check_demand(&self, demand: &Demand) -> Result<(), ConfigError> {
+    pub(crate) fn check_demand(&self, demand: &Demand) -> Result<(), ConfigError> {
         ConfigError::check(
             demand.latency() >= self.shortest_demand(),
             "demand.latency",
@@ -121,13 +121,13 @@ impl DelayConfig {
 
     /// The upper threshold: th_H = ld - l_GI.
     #[must_use]
-    pub fn upper_threshold(&self, demand: &Demand) -> Span {
+    pub(crate) fn upper_threshold(&self, demand: &Demand) -> Span {
         demand.latency() - self.guard_interval
     }
 
     /// The lower threshold: th_L = (1 - alpha) ld.
     #[must_use]
-    pub fn lower_threshold(&self, demand: &Demand) -> Span {
+    pub(crate) fn lower_threshold(&self, demand: &Demand) -> Span {
         demand.latency().mul_f64(1.0 - self.oscillation)
     }
 
