@@ -10,6 +10,7 @@ use crate::comparison::Comparison;
 use crate::error::ReportError;
 use crate::figures::Figure;
 use crate::grid::{Column, Grid, NOTHING, number};
+use crate::run::Run;
 use crate::validate::{ValidationRow, validation_grid};
 
 #[derive(Serialize)]
@@ -71,7 +72,25 @@ impl Comparison {
         });
         sections.push(self.provenance());
         let kind = if self.schemes.len() > 1 { "schemes compared" } else { "one scheme" };
-        page(&self.scenario(), &format!("{kind}: {}", self.scheme_names()), &sections)
+        let name = self.scenario();
+        let [title, question] = ["title", "description"].map(|key| self.said(key));
+        let lead = question.map_or_else(String::new, |question| format!("{question} "));
+        let subtitle = format!("{lead}{name}, {kind}: {}", self.scheme_names());
+        page(title.as_deref().unwrap_or(&name), &subtitle, &sections)
+    }
+
+    /// A text at the top of the resolved scenario that all runs share: `title = "…"`.
+    fn said(&self, key: &str) -> Option<String> {
+        let mut runs = self.schemes.iter().flat_map(|scheme| &scheme.runs);
+        let of = |run: &Run| -> Option<String> {
+            let top = run.scenario.lines().take_while(|line| !line.starts_with('['));
+            let value = top.filter_map(|line| line.split_once(" = ")).find(|(found, _)| *found == key)?.1;
+            // A basic string of TOML in one line is one of JSON, a literal string stands as it is.
+            let literal = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+            literal.map_or_else(|| serde_json::from_str(value).ok(), |literal| Some(literal.to_owned()))
+        };
+        let first = of(runs.next()?)?;
+        runs.all(|run| of(run).as_ref() == Some(&first)).then_some(first)
     }
 
     /// Writes the report.

@@ -293,3 +293,13 @@ fn init_writes_a_scenario_of_answers_and_never_over_a_file() {
     assert!(!place.path("x.toml").exists());
     assert_eq!(text, String::from_utf8(place.bytes("desk.toml")).expect("text"));
 }
+
+#[test]
+fn a_report_is_headed_by_the_scenarios_title_and_question() {
+    let place = Place::new();
+    let question = "description=Who said \"late\"?";
+    place.succeed(&["run", "tiny.toml", "--set", "title=A question", "--set", question]);
+    let page = String::from_utf8(place.bytes("runs/tiny-linux/report.html")).expect("text");
+    assert!(page.contains("<h1>A question</h1>"), "{page}");
+    assert!(page.contains("Who said &quot;late&quot;? tiny, one scheme: linux"), "{page}");
+}
