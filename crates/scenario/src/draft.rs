@@ -319,10 +319,9 @@ mod tests {
     #[test]
     fn the_focus_is_what_somebody_waits_for() {
         let focus = |activities| read(&draft(Generation::Five, activities)).focus;
-        let of = |flow: &str| Some(flow.to_owned());
-        assert_eq!(focus(vec![Activity::Download, Activity::Call, Activity::Headset]), of("laptop-headset"));
-        assert_eq!(focus(vec![Activity::Download, Activity::Call]), of("laptop-call"));
-        assert_eq!(focus(vec![Activity::Film]), of("laptop-film"));
+        assert_eq!(focus(vec![Activity::Download, Activity::Call, Activity::Headset]), "laptop-headset");
+        assert_eq!(focus(vec![Activity::Download, Activity::Call]), "laptop-call");
+        assert_eq!(focus(vec![Activity::Film]), "laptop-film");
     }
 
     #[test]
