@@ -97,8 +97,7 @@ mod tests {
             .map(|(name, numeric)| airbound_report::Column { name: name.to_owned(), numeric });
         let note = "2 rows.\n1: why\n2: where".to_owned();
         let rows = vec![vec!["fifo".into(), "3.0".into()]];
-        let grid =
-            Grid { title: "Delay".to_owned(), columns: columns.to_vec(), rows, note, ..Grid::default() };
+        let grid = Grid { title: "Delay".to_owned(), columns: columns.to_vec(), rows, note };
         let text = page_markdown("A paper", "airbound x", [&grid]);
         let wanted = "# A paper: tables\n\nWritten by `airbound x`.\n\n## Delay\n\n| scheme | ms |\n\
                       | --- | ---: |\n| fifo | 3.0 |\n\n2 rows.\n\n- 1: why\n- 2: where";

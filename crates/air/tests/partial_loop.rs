@@ -223,7 +223,7 @@ fn an_undecodable_frame_delays_by_eifs() {
     let outcomes = scene.outcomes();
     let third = outcomes.iter().find(|one| one.0 == 3).expect("it ends");
     let start = third.1 - 292;
-    assert!(start >= 1348 + eifs && (start - 1348 - eifs) % 9 == 0, "{outcomes:?}, {eifs}");
+    assert!(start >= 1348 + eifs && (start - 1348 - eifs).is_multiple_of(9), "{outcomes:?}, {eifs}");
     // Two preambles at once are energy only: DIFS.
     let mut scene = Scene::new(3, &[(1, 3), (2, 3)]);
     scene.send_at(1000, 1);
@@ -239,7 +239,7 @@ fn an_undecodable_frame_delays_by_eifs() {
 fn an_overlap_costs_an_aggregate_only_the_mpdus_under_it() {
     let mut scene = Scene::new(2, &[]);
     let sizes = [SIZE; 8];
-    let psdu = psdu_size(sizes.into_iter());
+    let psdu = psdu_size(sizes);
     let rate = "HT20 MCS7 1SS LGI".parse().expect("a rate");
     let ppdu = Ppdu { rate, psdu, mpdus: 8, answer: Answer::BlockAck, protected: false };
     let start = Instant::ZERO + us(1000);

@@ -10,8 +10,11 @@ const ALL: &str = "all";
 /// The scheme of queue and rate control in one, which is no kind of queue.
 const LAW: &str = "law";
 
-/// A trait of a flow, and the scheme that is made for it.
-const MADE_FOR: [(&str, fn(&Flow) -> bool); 3] = [
+/// Whether a flow is one that a scheme is made for.
+type IsMadeFor = fn(&Flow) -> bool;
+
+/// Schemes, each with the flows that it is made for.
+const MADE_FOR: [(&str, IsMadeFor); 3] = [
     ("last-pq", |flow| flow.demand.is_some()),
     (LAW, |flow| matches!(flow.traffic, Traffic::Rtc(_))),
     ("wqm", |flow| matches!(&flow.traffic, Traffic::Tcp(bulk) if bulk.limit.is_none())),

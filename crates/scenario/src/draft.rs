@@ -203,11 +203,11 @@ impl Draft {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let (standard, name, guard_interval) = self.generation.keys();
-        let mut text = format!(
+        let mut text = String::from(
             "# A scenario of Airbound: docs/reference/scenario-keys.md has all keys and their defaults.\n\
              title = \"My network\"\n\
              duration = \"20 s\"\n\
-             warm-up = \"3 s\" # left out of all figures\n"
+             warm-up = \"3 s\" # left out of all figures\n",
         );
         if let Some((place, activity)) = self.in_focus() {
             let _ = writeln!(

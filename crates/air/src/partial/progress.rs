@@ -212,10 +212,9 @@ impl PartialChannel {
         let Some(ongoing) = &mut node.ongoing else { return };
         ongoing.damage(&frame.overlaps);
         let (arrived, answer) = (ongoing.received.count() > 0, ongoing.answer);
-        if let Some(receiver) = self.nodes.get_mut(frame.to).filter(|_| frame.from != frame.to) {
-            if frame.heard_by(frame.to) != Heard::Undetected {
-                receiver.carrier.note_reception(arrived);
-            }
+        let is_heard = frame.from != frame.to && frame.heard_by(frame.to) != Heard::Undetected;
+        if let Some(receiver) = self.nodes.get_mut(frame.to).filter(|_| is_heard) {
+            receiver.carrier.note_reception(arrived);
         }
         match (arrived, answer) {
             (true, Answer::None) => self.succeed(now, frame.exchange),
