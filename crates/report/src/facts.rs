@@ -30,6 +30,9 @@ pub struct FlowFacts {
 
 impl Facts {
     pub(crate) fn flow(&self, name: &str) -> Option<&FlowFacts> {
-        self.flows.iter().find(|flow| flow.name == name)
+        let end = name.as_bytes().last();
+        self.flows.iter().find(|flow| {
+            flow.name.len() == name.len() && flow.name.as_bytes().last() == end && flow.name == name
+        })
     }
 }
