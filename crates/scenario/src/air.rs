@@ -101,7 +101,7 @@ const BEACON_INTERVAL: Span = Span::from_micros(102_400);
 impl Air {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[air]", &[KEYS])?;
-        let standard = section.choice("standard", Format::Vht, text::STANDARDS)?;
+        let standard = text::read_standard(section, Format::Vht)?;
         let width = section.quantity("width", "40 MHz")?.unwrap_or(default_width(standard));
         check_width(section, standard, width)?;
         let control_rate = match section.text("control-rate")? {

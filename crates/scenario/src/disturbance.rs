@@ -8,6 +8,7 @@ use airbound_wifi::{Category, Legacy, Rate};
 use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
+use super::node::shortened;
 use super::section::{FromSection, Section};
 use super::station::read_name;
 use super::text;
@@ -82,8 +83,19 @@ impl Neighbour {
                 "mean-off",
             ]],
         )?;
+        let share = |text: &str| text.trim_end().ends_with('%');
         let load = match section.text("load")? {
             None | Some("saturated") => Load::Saturated,
+            Some(text) if share(text) => {
+                return Err(section.wrong(
+                    "load",
+                    format!(
+                        "is \"{}\", a share; allowed is \"saturated\" or a rate such as \"5 Mbit/s\"; for a load during a share of \
+                         the time add mean-on and mean-off, such as \"30 ms\" and \"70 ms\"",
+                        shortened(text)
+                    ),
+                ));
+            }
             Some(_) => Load::Offered(section.ranged(
                 "load",
                 BitRate::from_mbps(1),

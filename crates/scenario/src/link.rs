@@ -30,6 +30,9 @@ impl FromSection for ChannelSpec {
         ];
         match section.choice("kind", Kind::Ideal, KINDS)? {
             Kind::Ideal => {
+                if !section.has("kind") {
+                    kind_is_meant(section)?;
+                }
                 section.allow("a channel of kind ideal", &[&["kind"]])?;
                 Ok(Self::Ideal)
             }
@@ -48,6 +51,22 @@ impl FromSection for ChannelSpec {
             }
         }
     }
+}
+
+/// Refuses a channel without a kind that has keys of a kind other than the default.
+fn kind_is_meant(section: &Section<'_>) -> Result<(), ScenarioError> {
+    for (key, _) in section.entries() {
+        let key = key.as_str();
+        let kind = match key {
+            "snr" => "fixed",
+            _ if LOG_DISTANCE_KEYS.contains(&key) => "log-distance",
+            _ if trace_link::KEYS.contains(&key) => "trace",
+            _ => continue,
+        };
+        let what = format!("{key} is a key of kind {kind}; write kind = \"{kind}\"");
+        return Err(section.missing("kind", &what));
+    }
+    Ok(())
 }
 
 const LOG_DISTANCE_KEYS: &[&str] = &[

@@ -218,9 +218,16 @@ impl<'a> Section<'a> {
         self.text(key)?.ok_or_else(|| self.missing(key, what))
     }
 
-    /// The error for a missing `key`.
+    /// The error for a missing `key`; about the word written in its place, if there is one.
     #[must_use]
     pub fn missing(&self, key: &str, what: &str) -> ScenarioError {
+        if let Some((written, node)) = self.entries.iter().find(|(name, _)| meant(name).contains(&key)) {
+            return ScenarioError::UnknownKey {
+                place: self.document.place(node.origin),
+                key: self.key(written),
+                hint: format!("did you mean {key}? {what}"),
+            };
+        }
         ScenarioError::Missing { place: self.place(), key: self.key(key), hint: what.to_owned() }
     }
 
@@ -379,10 +386,24 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Suggests the known key closest to the unknown one, or lists all of them.
+/// The keys that a word of other tools' files may stand for; none of these words is close to its key in letters.
+fn meant(written: &str) -> &'static [&'static str] {
+    match written {
+        "type" | "class" => &["kind"],
+        "to" | "target" | "destination" | "receiver" | "client" | "device" => &["station"],
+        "bandwidth" => &["width", "rate"],
+        "bitrate" | "throughput" => &["rate"],
+        "latency" => &["demand", "delay"],
+        "begin" => &["start"],
+        "end" => &["stop"],
+        _ => &[],
+    }
+}
+
+/// Suggests the known key that another word stands for, or the one closest to the unknown one, or lists all of them.
 fn hint(key: &str, owner: &str, known: &[&str]) -> String {
-    let nearest = nearest(key, known.iter().copied());
-    match nearest {
+    let synonym = meant(key).iter().copied().find(|name| known.contains(name));
+    match synonym.or_else(|| nearest(key, known.iter().copied())) {
         Some(name) => format!("did you mean {name}? {owner} has the keys {}", known.join(", ")),
         None if known.is_empty() => format!("{owner} has no keys"),
         None => format!("{owner} has the keys {}", known.join(", ")),

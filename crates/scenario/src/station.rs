@@ -75,7 +75,7 @@ pub(super) fn read(
     section.allow("a station", &[KEYS])?;
     let name = read_name(section)?;
     let count = section.whole("count", 1, 0..=MOST_STATIONS)?;
-    let standard = section.choice("standard", air.standard, text::STANDARDS)?;
+    let standard = text::read_standard(section, air.standard)?;
     if standard > air.standard {
         return Err(section.wrong(
             "standard",

@@ -5,11 +5,40 @@ use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
 use serde::{Serialize, Serializer};
 
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::section::Section;
+
 pub(super) const CATEGORIES: &[(&str, Category)] =
     &[("bk", Category::Bk), ("be", Category::Be), ("vi", Category::Vi), ("vo", Category::Vo)];
 
 pub(super) const STANDARDS: &[(&str, Format)] =
     &[("legacy", Format::Legacy), ("ht", Format::Ht), ("vht", Format::Vht), ("he", Format::He)];
+
+/// Other names of the standards: the amendment of 802.11, and the generation of the Wi-Fi Alliance.
+const STANDARD_ALIASES: &[(&str, Format)] = &[
+    ("a", Format::Legacy),
+    ("g", Format::Legacy),
+    ("n", Format::Ht),
+    ("ac", Format::Vht),
+    ("ax", Format::He),
+    ("wifi4", Format::Ht),
+    ("wifi5", Format::Vht),
+    ("wifi6", Format::He),
+];
+
+/// Reads `standard`, by its own word or another name, in which case, spaces, `-` and a leading 802.11 do not count.
+pub(super) fn read_standard(section: &Section<'_>, default: Format) -> Result<Format, ScenarioError> {
+    if let Some(Node { value: Value::Text(written), .. }) = section.get("standard") {
+        let letters: String = written.chars().filter(|c| !matches!(c, ' ' | '-')).take(20).collect();
+        let word = letters.to_ascii_lowercase();
+        let word = word.strip_prefix("802.11").or_else(|| word.strip_prefix("11")).unwrap_or(&word);
+        if let Some((_, format)) = STANDARD_ALIASES.iter().find(|(alias, _)| *alias == word) {
+            return Ok(*format);
+        }
+    }
+    section.choice("standard", default, STANDARDS)
+}
 
 pub(super) const BANDS: &[(&str, Band)] =
     &[("2.4 GHz", Band::Ghz2), ("5 GHz", Band::Ghz5), ("5.9 GHz", Band::Ghz59)];
