@@ -1,6 +1,6 @@
 //! The answer of a plan, its margins, and the changes that it recommends.
 
-use airbound_scenario::{ChannelSpec, Scenario, TraceUse};
+use airbound_scenario::{ChannelSpec, Direction, Flow, Scenario, TraceUse, Traffic, Transport};
 use airbound_units::{BitRate, Span};
 
 use crate::demand::{self, Demand, PlanError};
@@ -129,10 +129,27 @@ fn uncovered(scenario: &Scenario) -> Option<String> {
     if access_point.away.is_some() {
         return Some("access-point.away".to_owned());
     }
-    scenario.stations.iter().find_map(|station| {
+    let of_station = scenario.stations.iter().find_map(|station| {
         let keys = [("away", station.away.is_some()), ("power-save", station.power_save.is_some())];
         let (key, _) = keys.into_iter().find(|(_, named)| *named)?;
         Some(format!("station.{}.{key}", station.name))
+    });
+    of_station.or_else(|| scenario.flows.iter().find_map(|flow| small_queue(scenario, flow)))
+}
+
+/// The key that bounds what a station's connection has below it, if there is one.
+fn small_queue(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let options = match &flow.traffic {
+        Traffic::Tcp(bulk) => &bulk.tcp,
+        Traffic::TcpShort(transfers) => &transfers.tcp,
+        Traffic::Vr(stream) if stream.transport == Transport::Tcp => &stream.tcp,
+        _ => return None,
+    };
+    let slot = options.congestion.as_ref().unwrap_or(&scenario.scheme.sender);
+    let is_bound = slot.tcp_config().is_ok_and(|config| config.small_queue.is_some());
+    (is_bound && flow.direction == Direction::Up).then(|| match options.congestion {
+        Some(_) => format!("flow.{}.congestion.small-queue", flow.name),
+        None => "scheme.sender.small-queue".to_owned(),
     })
 }
 

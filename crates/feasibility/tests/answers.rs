@@ -191,6 +191,18 @@ fn effects_that_the_model_does_not_have_are_refused_by_their_key() {
         let expected = format!("a plan does not cover {key}; remove it, or run the scenario");
         assert_eq!(refused(before, after), Err(expected));
     }
+    let bulk = |direction: &str, more: &str| {
+        format!(
+            "[[flow]]\nname = \"bulk\"\nkind = \"tcp\"\nstation = \"phone\"\ndirection = \"{direction}\"\n{more}"
+        )
+    };
+    let bound = "{ kind = \"cubic\", small-queue = \"8 ms\" }";
+    let own = bulk("up", &format!("congestion = {bound}\n"));
+    assert!(refused("", &own).is_err_and(|error| error.contains("cover flow.bulk.congestion.small-queue;")));
+    let scheme = format!("[scheme]\nsender = {bound}\n");
+    let error = refused("", &(bulk("up", "") + &scheme));
+    assert!(error.is_err_and(|error| error.contains("cover scheme.sender.small-queue;")));
+    assert_eq!(refused("", &(bulk("down", "") + &scheme)), Ok(()));
 }
 
 #[test]

@@ -263,6 +263,23 @@ fn congestion_control_of_video_is_not_tcps() {
 }
 
 #[test]
+fn the_small_queue_of_a_sender_has_a_range() {
+    let key = |time: &str| format!("{{ kind = \"cubic\", small-queue = {time} }}");
+    let scheme = |time: &str| format!("{GOOD}[scheme]\nsender = {}\n", key(time));
+    let flow = |time: &str| {
+        with("\"cbr\"", "\"tcp\"").replace("rate = \"20 Mbit/s\"", &format!("congestion = {}", key(time)))
+    };
+    let range = "small-queue is 400 us; allowed is 500 us to 1 s";
+    check(&scheme("\"400 us\""), &["test.toml:12:", "scheme.sender", range]);
+    check(&flow("\"400 us\""), &["test.toml:10:", "flow.stream.congestion", range]);
+    check(&flow("\"2 s\""), &["test.toml:10:", "small-queue is 2 s; allowed is 500 us to 1 s"]);
+    check(&flow("8"), &["test.toml:10:", "flow.stream.congestion"]);
+    for accepted in [scheme("\"500 us\""), flow("\"1 s\"")] {
+        Scenario::parse(&accepted, "test.toml", &Overrides::none()).unwrap();
+    }
+}
+
+#[test]
 fn channels_are_checked() {
     let channel = |table: &str| with("[[flow]]", &format!("channel = {{ {table} }}\n[[flow]]"));
     check(&channel("kind = \"log-distance\""), &["station.phone.channel.distance is missing"]);

@@ -298,6 +298,8 @@ impl Building<'_> {
         TcpConfig {
             receive_window: options.receive_window,
             seed: seed_for(self.seed, Purpose::Queue, (2 << 32) | index as u64),
+            // A server's socket is above a wire; a plan refuses the bound of a station's.
+            small_queue: None,
             ..slot.tcp_config().unwrap_or_default()
         }
     }

@@ -20,12 +20,22 @@ pub(crate) struct Pacer {
     next_release: Instant,
     /// Bytes that the present burst may still carry.
     burst_left: u64,
+    /// Bytes of the next burst, if a bound on what is below has determined them.
+    next_burst: Option<u64>,
     sent: u64,
 }
 
 impl Pacer {
     pub(crate) fn new(on: bool, mss: u32) -> Self {
-        Self { on, mss: u64::from(mss), rate: None, next_release: Instant::ZERO, burst_left: 0, sent: 0 }
+        Self {
+            on,
+            mss: u64::from(mss),
+            rate: None,
+            next_release: Instant::ZERO,
+            burst_left: 0,
+            next_burst: None,
+            sent: 0,
+        }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -42,6 +52,11 @@ impl Pacer {
 
     pub(crate) fn next_release(&self) -> Instant {
         self.next_release
+    }
+
+    /// Determines the bytes of the burst that begins now.
+    pub(crate) fn begin_burst(&mut self, bytes: u64) {
+        self.next_burst = Some(bytes);
     }
 
     /// `None` if a segment may be sent now, else the earliest time.
@@ -64,7 +79,7 @@ impl Pacer {
         let bytes = u64::from(bytes);
         let time = rate.time_for(ByteCount::new(bytes));
         if self.burst_left == 0 {
-            self.burst_left = burst(rate, self.mss);
+            self.burst_left = self.next_burst.take().unwrap_or_else(|| burst(rate, self.mss));
             // A burst that starts late may catch up by at most half of its first segment (Linux permits the same for
             // timer slack).
             let late = now.since(self.next_release).min(time / 2);

@@ -306,7 +306,7 @@ impl TcpSender {
         if self.controller.holds_back() {
             self.rate.on_app_limited(in_flight);
         }
-        if self.pacer.is_on() {
+        if self.pacer.is_on() || self.small_queue.is_on() {
             let rate = self.controller.pacing_rate().or_else(|| {
                 let srtt = self.rtt.smoothed()?;
                 let early = self.window.cwnd < self.window.ssthresh / 2;

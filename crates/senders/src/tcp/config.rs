@@ -73,6 +73,10 @@ pub struct TcpConfig {
     /// Whether the window shrinks while idle for longer than the timeout (Linux `tcp_slow_start_after_idle`).
     /// Default yes.
     pub slow_start_after_idle: bool,
+    /// TCP small queues: the time of sending, at the rate at which Linux paces, that the connection may have below it before the next
+    /// burst waits, and that a burst holds at most. 500 us to 1 s; default none: all that the window permits is below. Linux has 2^-10 s,
+    /// under mac80211 2^-7 s (7.8 ms, `sk_pacing_shift`). The environment reports transmissions ([`super::TcpSender::on_left`]).
+    pub small_queue: Option<Span>,
     /// Picks the first phase of BBR's gain cycle, which Linux draws at random.
     pub seed: u64,
 }
@@ -91,6 +95,7 @@ impl Default for TcpConfig {
             hystart: HystartKind::Linux,
             nagle: false,
             slow_start_after_idle: true,
+            small_queue: None,
             seed: 0,
         }
     }
@@ -123,6 +128,10 @@ impl TcpConfig {
         }
         if !(Span::from_millis(1)..=Span::from_secs(60)).contains(&self.min_rto) {
             return Err(TcpConfigError::MinRto { got: self.min_rto });
+        }
+        let small_queues = Span::from_micros(500)..=Span::from_secs(1);
+        if let Some(got) = self.small_queue.filter(|time| !small_queues.contains(time)) {
+            return Err(TcpConfigError::SmallQueue { got });
         }
         let ack = &self.delayed_ack;
         if ack.segments == 0 {
@@ -180,6 +189,12 @@ pub enum TcpConfigError {
         /// The value given.
         got: Span,
     },
+    /// Time of a small queue out of range.
+    #[error("small-queue is {got}; allowed is 500 us to 1 s")]
+    SmallQueue {
+        /// The value given.
+        got: Span,
+    },
     /// The delayed-acknowledgement count is zero.
     #[error("tcp delayed_ack.segments is 0; it must be at least 1")]
     AckSegments,
@@ -200,7 +215,9 @@ mod tests {
         let good = TcpConfig::default();
         assert_eq!(good.checked_mss(), Ok(1448));
         type Change = fn(&mut TcpConfig);
-        let cases: [(Change, &str); 7] = [
+        let cases: [(Change, &str); 9] = [
+            (|c| c.small_queue = Some(Span::ZERO), "small-queue"),
+            (|c| c.small_queue = Some(Span::from_secs(2)), "small-queue"),
             (|c| c.mss = ByteCount::ZERO, "mss"),
             (|c| c.initial_window = 0, "initial_window"),
             (|c| c.receive_window = ByteCount::ZERO, "receive_window"),

@@ -8,6 +8,7 @@ use super::rack::Rack;
 use super::rate_sample::DeliveryRate;
 use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
+use super::small_queue::SmallQueue;
 use crate::congestion::bbr::Bbr;
 use crate::congestion::cubic::Cubic;
 use crate::congestion::pacing::Pacer;
@@ -101,6 +102,7 @@ pub struct TcpSender {
     pub(super) probe_now: bool,
     pub(super) usage: Usage,
     pub(super) pacer: Pacer,
+    pub(super) small_queue: SmallQueue,
     // Timers.
     pub(super) timeout_at: Option<Instant>,
     pub(super) probe_at: Option<Instant>,
@@ -184,6 +186,7 @@ impl TcpSender {
             probe_now: false,
             usage: Usage::default(),
             pacer,
+            small_queue: SmallQueue::new(config.small_queue),
             timeout_at: None,
             probe_at: None,
             reorder_at: None,
@@ -204,8 +207,9 @@ impl TcpSender {
     /// [`TcpSender::end_backlog`].
     pub fn write(&mut self, now: Instant, amount: Backlog) -> ByteCount {
         self.advance(now);
-        // Linux `tcp_rate_check_app_limited`: all data is sent and the window has room.
+        // Linux `tcp_rate_check_app_limited`: all data is sent and has left, and the window has room.
         if self.unsent() == ByteCount::ZERO
+            && self.small_queue.below == 0
             && self.board.in_flight() < self.window.cwnd
             && self.board.lost_out <= self.board.retransmitted_out
         {

@@ -15,7 +15,9 @@
 //! 1. After `write`, `on_ack` and `on_deadline`, call `poll_transmit` until it returns `None`.
 //! 2. Then call `next_deadline`, and `on_deadline` at that time if nothing else happened before. An early call does
 //!    nothing, a late one is permitted.
-//! 3. Time never runs backwards between calls; an earlier `now` is treated as the latest one seen.
+//! 3. With [`TcpConfig::small_queue`] report each segment that has left the transmitter below, or was dropped there
+//!    ([`TcpSender::on_left`]), and call `poll_transmit` again.
+//! 4. Time never runs backwards between calls; an earlier `now` is treated as the latest one seen.
 //!
 //! # Not implemented
 //! There is no handshake and no closing: both ends begin established, with the window scale, SACK and timestamp
@@ -34,6 +36,7 @@
 //! | retransmission timeout | RFC 6298 with Linux's variance floor of 200 ms |
 //! | undo of spurious recoveries | Eifel (RFC 3522, RFC 4015) by timestamps, and by DSACK |
 //! | window validation | Linux `tcp_output.c` (RFC 2861 with its corrections), slow start after idle |
+//! | small queues, off by default | Linux `tcp_small_queue_check`, `tcp_tso_autosize` |
 //! | delayed acknowledgements | RFC 1122, RFC 5681, Linux's quick acknowledgements |
 //! | congestion control | RFC 9438, RFC 5681, BBR v1 as in Linux `tcp_bbr.c`, HyStart as in Linux or RFC 9406 |
 //! | delivery rate | draft-cheng-iccrg-delivery-rate-estimation |
@@ -49,6 +52,8 @@ mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
+mod small_queue;
+mod throttle;
 mod transmission;
 
 #[cfg(test)]

@@ -21,20 +21,20 @@ impl TcpSender {
         }
         if self.board.in_flight() < self.window.cwnd {
             if let Some(number) = self.board.next_lost() {
-                if self.paused() {
+                if self.paused() || self.is_retransmission_throttled() {
+                    self.small_queue.end_burst();
                     return None;
                 }
                 return self.retransmit(number);
             }
             let len = self.sendable();
             if len > 0 {
-                if self.paused() {
-                    self.validate_window();
-                    return None;
+                if !self.paused() && !self.is_throttled(len) {
+                    return Some(self.send_new(len));
                 }
-                return Some(self.send_new(len));
             }
         }
+        self.small_queue.end_burst();
         self.validate_window();
         None
     }
@@ -123,6 +123,7 @@ impl TcpSender {
     fn on_sent(&mut self, len: u32) {
         self.last_transmit = self.now;
         self.pacer.on_transmit(self.now, len);
+        self.small_queue.on_sent(len);
         if self.phase == Phase::Recovery {
             self.reduction.on_transmit();
         }

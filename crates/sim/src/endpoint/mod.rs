@@ -221,6 +221,11 @@ impl AnyEndpoint {
         }
     }
 
+    /// Whether it bounds what its transmitter holds of it, and so has to know of transmissions.
+    pub(crate) fn counts_below(&self) -> bool {
+        matches!(self, Self::Tcp(connection) if connection.config.small_queue.is_some())
+    }
+
     /// Order of its transport among endpoints that begin at the same time.
     pub(crate) const fn precedence(&self) -> u8 {
         match self {

@@ -51,6 +51,8 @@ pub(crate) struct Connection {
     pub(crate) base: u64,
     pub(crate) application: Application,
     pub(crate) in_flight: InFlight<Ack>,
+    /// Payload of the segments that the sender's transmitter holds, if they are bounded.
+    pub(crate) below: InFlight<u32>,
     /// Total bytes written by the application.
     pub(crate) written: u64,
     /// Bytes waiting for room in the send buffer: the application is blocked.
@@ -72,6 +74,7 @@ impl Connection {
             self.receiver = receiver;
             self.base = self.written;
             self.in_flight.clear();
+            self.below.clear();
             self.timers = [Instant::MAX; 2];
         }
     }
@@ -92,6 +95,8 @@ impl Connection {
 const SENDER: Timer = Timer(0);
 const RECEIVER: Timer = Timer(1);
 const APPLICATION: Timer = Timer(2);
+/// Segments have left the sender's transmitter, which may make room for more.
+pub(crate) const LEFT: Timer = Timer(3);
 
 impl Endpoint for Connection {
     fn begin(&mut self, out: &mut Outbox<'_>) {
@@ -109,12 +114,17 @@ impl Endpoint for Connection {
     fn on_lost(&mut self, _now: Instant, packet: &Packet, _reason: DropReason, _counts: &mut Counts<'_>) {
         if packet.kind == Kind::Acknowledgement {
             self.in_flight.take(packet.number);
+        } else {
+            self.on_left(packet);
         }
     }
 
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
         if timer == APPLICATION {
             return self.on_application(now, out);
+        }
+        if timer == LEFT {
+            return self.drive(now, out);
         }
         let pending = &mut self.timers[timer.0 as usize];
         if *pending > now {
@@ -172,6 +182,13 @@ impl Connection {
         self.drive(now, out);
     }
 
+    /// Notes that the sender's transmitter has transmitted or dropped a segment; what happens to it later does not matter.
+    pub(crate) fn on_left(&mut self, packet: &Packet) {
+        if let Some(length) = self.below.take(packet.number) {
+            self.sender.on_left(length);
+        }
+    }
+
     /// Handles more bytes in order at the receiver.
     fn on_progress(&mut self, now: Instant, before: u64, after: u64, out: &mut Outbox<'_>) {
         out.counts().delivered(self.data, now, ByteCount::new(after - before));
@@ -218,6 +235,9 @@ impl Connection {
                 tag: self.base + segment.seq,
                 size: ByteCount::new(u64::from(segment.len) + SEGMENT_HEADERS),
             });
+            if self.config.small_queue.is_some() {
+                self.below.put(self.segments, segment.len);
+            }
             self.segments += 1;
         }
         self.set_timers(out);

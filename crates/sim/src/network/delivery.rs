@@ -10,10 +10,11 @@ use airbound_wifi::edca::Category;
 
 use super::transmitter::InHardware;
 use super::{Event, Network};
+use crate::endpoint::tcp::LEFT;
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId};
 use crate::measure::{Arrival, OnAir};
-use crate::packet::{Header, Packet};
+use crate::packet::{Header, Kind, Packet};
 
 /// Agreements of a link: two directions, four categories, two traffic identifiers.
 const AGREEMENTS_PER_LINK: usize = 2 * 4 * 2;
@@ -118,6 +119,28 @@ impl Network {
         }
         sensed.clear();
         self.sensed = sensed;
+    }
+
+    /// Reports the transmission of segments to the connections that sent them here, which send more after the exchange.
+    pub(super) fn note_left(&mut self, one: &OnAir, done: &InHardware) {
+        let mut last = None;
+        for (place, mpdu) in done.descriptor.mpdus.iter().enumerate() {
+            let packet = &mpdu.packet;
+            let flow = &self.parts.flows[packet.flow.0 as usize];
+            if packet.kind == Kind::Segment
+                && one.acknowledged.get(place)
+                && flow.begins_at() == one.node
+                && let Some(id) = flow.endpoint
+                && let AnyEndpoint::Tcp(connection) = &mut self.parts.endpoints[id.index()]
+                && connection.config.small_queue.is_some()
+            {
+                connection.on_left(packet);
+                if last != Some(id) {
+                    last = Some(id);
+                    self.schedule(self.now, Event::Timer(id, LEFT));
+                }
+            }
+        }
     }
 
     /// Schedules the end of a receiver's wait for missing MPDUs.
@@ -294,6 +317,9 @@ impl Network {
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
             let counts = &mut Counts::new(&mut parts.meters);
             parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
+            if self.counts_below && parts.endpoints[id.index()].counts_below() {
+                self.schedule(self.now, Event::Timer(id, LEFT));
+            }
         }
     }
 }

@@ -274,6 +274,9 @@ impl Network {
         };
         if success {
             self.receive(one, &done);
+            if self.counts_below {
+                self.note_left(one, &done);
+            }
             // The receivers of neighbours are not modelled.
             if receiver != node && self.parts.transmitters[receiver.index()].charges_received {
                 let link = &mut self.parts.transmitters[receiver.index()].link;

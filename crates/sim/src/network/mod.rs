@@ -139,6 +139,8 @@ pub(crate) struct Network {
     recipients: Vec<BlockAckRecipient>,
     /// Whether traces dictate PHY rates, which have to be reported to links.
     dictates: bool,
+    /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
+    counts_below: bool,
     events: Agenda<Event>,
     processed: u64,
     // Reused buffers.
@@ -166,6 +168,7 @@ impl Network {
             txops: 0,
             recipients: delivery::of_links(parts.transmitters.len()),
             dictates: parts.links.dictates(),
+            counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
             events: Agenda::new(),
             processed: 0,
             dropped: Vec::new(),

@@ -236,7 +236,11 @@ impl Population {
         options: &scenario::TcpOptions,
         application: Application,
     ) -> Result<(), BuildError> {
-        let config = tcp_config(blueprint, index, options)?;
+        let mut config = tcp_config(blueprint, index, options)?;
+        if self.flows[index].direction == Direction::Down {
+            // A server's socket is above a wire, whose transmissions are not reported.
+            config.small_queue = None;
+        }
         let control = control_of(blueprint, index, options, config.seed)?;
         let endpoint = EndpointId::new(self.endpoints.len());
         let acknowledgements = flow_id(self.flows.len());
@@ -265,6 +269,7 @@ impl Population {
             control,
             application,
             in_flight: InFlight::default(),
+            below: InFlight::default(),
             written: 0,
             unwritten: ByteCount::ZERO,
             segments: 0,
