@@ -1,5 +1,7 @@
 //! Remarks on the health of runs: full air, flows that are not served, figures that rest on too little.
 
+use std::collections::BTreeSet;
+
 use airbound_record::{FlowSummary, StationSummary, Summary};
 
 use super::rules::{
@@ -73,13 +75,9 @@ fn collisions(comparison: &Comparison) -> Option<Finding> {
 
 /// Names of all stations, in order of appearance.
 fn stations(comparison: &Comparison) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for station in comparison.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|run| &run.stations) {
-        if !names.contains(&station.name) {
-            names.push(station.name.clone());
-        }
-    }
-    names
+    let mut known = BTreeSet::new();
+    let all = comparison.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|run| &run.stations);
+    all.filter(|station| known.insert(station.name.as_str())).map(|station| station.name.clone()).collect()
 }
 
 fn of_station(
@@ -114,14 +112,15 @@ fn retries(comparison: &Comparison) -> Option<Finding> {
 
 fn slow_station(comparison: &Comparison) -> Vec<Finding> {
     let names = stations(comparison);
+    let rate = |scheme, name: &str| median(scheme, of_station(name, |station| station.mean_phy_rate_mbps));
+    let fastest = |scheme| names.iter().filter_map(|name| rate(scheme, name)).fold(0.0, f64::max);
+    let fastest: Vec<f64> = comparison.schemes.iter().map(fastest).collect();
     let mut findings: Vec<Finding> = Vec::new();
     for station in &names {
         let (mut schemes, mut sentence) = (Vec::new(), String::new());
-        for scheme in &comparison.schemes {
-            let rate = |name: &str| median(scheme, of_station(name, |station| station.mean_phy_rate_mbps));
+        for (scheme, fastest) in comparison.schemes.iter().zip(fastest.iter().copied()) {
             let airtime = median(scheme, of_station(station, |station| Some(station.airtime_share)));
-            let fastest = names.iter().filter_map(|name| rate(name)).fold(0.0, f64::max);
-            if let (Some(airtime), Some(own)) = (airtime, rate(station))
+            if let (Some(airtime), Some(own)) = (airtime, rate(scheme, station))
                 && 100.0 * airtime >= SLOW_STATION.threshold
                 && own < fastest / 2.0
             {
