@@ -28,10 +28,8 @@ impl TcpSender {
                 return self.retransmit(number);
             }
             let len = self.sendable();
-            if len > 0 {
-                if !self.paused() && !self.is_throttled(len) {
-                    return Some(self.send_new(len));
-                }
+            if len > 0 && !self.paused() && !self.is_throttled(len) {
+                return Some(self.send_new(len));
             }
         }
         self.small_queue.end_burst();
