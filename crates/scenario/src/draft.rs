@@ -3,6 +3,9 @@
 use std::fmt::Write as _;
 
 use airbound_units::BitRate;
+use airbound_wifi::Format;
+
+use super::text;
 
 /// A use of a station: the flows that it brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,14 +153,14 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// The generation of a number, or of the standard's name: `5`, `wifi5`, `802.11ac`.
+    /// The generation of a number, or of a name that scenarios take: `5`, `wifi5`, `802.11ac`.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
-        match word.trim_start_matches("wifi").trim_start_matches("802.11") {
-            "4" | "n" => Some(Self::Four),
-            "5" | "ac" => Some(Self::Five),
-            "6" | "ax" => Some(Self::Six),
-            _ => None,
+        match text::standard_named(word).or_else(|| text::standard_named(&format!("wifi{word}")))? {
+            Format::Ht => Some(Self::Four),
+            Format::Vht => Some(Self::Five),
+            Format::He => Some(Self::Six),
+            Format::Legacy => None,
         }
     }
 

@@ -27,15 +27,20 @@ const STANDARD_ALIASES: &[(&str, Format)] = &[
     ("wifi6", Format::He),
 ];
 
-/// Reads `standard`, by its own word or another name, in which case, spaces, `-` and a leading 802.11 do not count.
+/// The standard of another name, in which case, spaces, `-` and a leading 802.11 do not count.
+pub(super) fn standard_named(written: &str) -> Option<Format> {
+    let letters: String = written.chars().filter(|c| !matches!(c, ' ' | '-')).take(20).collect();
+    let word = letters.to_ascii_lowercase();
+    let word = word.strip_prefix("802.11").or_else(|| word.strip_prefix("11")).unwrap_or(&word);
+    STANDARD_ALIASES.iter().find(|(alias, _)| *alias == word).map(|(_, format)| *format)
+}
+
+/// Reads `standard`, by its own word or another name.
 pub(super) fn read_standard(section: &Section<'_>, default: Format) -> Result<Format, ScenarioError> {
-    if let Some(Node { value: Value::Text(written), .. }) = section.get("standard") {
-        let letters: String = written.chars().filter(|c| !matches!(c, ' ' | '-')).take(20).collect();
-        let word = letters.to_ascii_lowercase();
-        let word = word.strip_prefix("802.11").or_else(|| word.strip_prefix("11")).unwrap_or(&word);
-        if let Some((_, format)) = STANDARD_ALIASES.iter().find(|(alias, _)| *alias == word) {
-            return Ok(*format);
-        }
+    if let Some(Node { value: Value::Text(written), .. }) = section.get("standard")
+        && let Some(format) = standard_named(written)
+    {
+        return Ok(format);
     }
     section.choice("standard", default, STANDARDS)
 }
