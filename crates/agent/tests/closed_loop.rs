@@ -1,6 +1,7 @@
 //! The engine above a modelled radio: demands are kept, the channel stays busy, faults have little effect.
 
 mod kernel;
+mod overload;
 
 use airbound_agent::engine::{
     Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, StationFacts, Ticket,

@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         let begun = airbound_linux::now();
         let before = thread_time();
+        let keys = std::hash::RandomState::new();
         let mut ids: Vec<PacketId> = Vec::with_capacity(1024);
         while airbound_linux::now().since(begun) < Span::from_secs(seconds) {
             let _ = poll(&mut [PollFd::new(&queue, PollFlags::IN)], None);
@@ -55,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if let Some(headers) = Headers::read(packet.head) {
                     let category =
                         PriorityMap::Rfc8325.category(packet.priority, packet.vlan, Some(headers.dscp));
-                    hashes ^= headers.flow_hash(7) + category.index() as u64;
+                    hashes ^= headers.flow_hash(&keys) + category.index() as u64;
                 }
                 ids.push(packet.id);
             })?;

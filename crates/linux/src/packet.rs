@@ -1,5 +1,6 @@
 //! Parsing of packet headers: addresses, flow, access category. Pure.
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use airbound_wifi::edca::Category;
@@ -171,31 +172,11 @@ impl Headers {
         self
     }
 
-    /// A hash of the flow: FNV-1a over addresses, protocol and ports, keyed with `seed` so that a remote host cannot choose addresses that
-    /// collide. All fragments between a pair of hosts are one flow.
+    /// A hash of the flow: SipHash over addresses, protocol and ports, with random keys, so that a remote host cannot choose addresses
+    /// that collide. All fragments between a pair of hosts are one flow.
     #[must_use]
-    pub fn flow_hash(&self, seed: u64) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed;
-        let mut add = |bytes: &[u8]| {
-            for byte in bytes {
-                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        };
-        for address in [self.source, self.destination] {
-            match address {
-                IpAddr::V4(address) => add(&address.octets()),
-                IpAddr::V6(address) => add(&address.octets()),
-            }
-        }
-        add(&[self.protocol]);
-        if let Some((source, destination)) = self.ports {
-            add(&source.to_be_bytes());
-            add(&destination.to_be_bytes());
-        }
-        // SplitMix's finaliser, since the low bits of FNV are poorly mixed.
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        hash ^ (hash >> 31)
+    pub fn flow_hash(&self, keys: &RandomState) -> u64 {
+        keys.hash_one((self.source, self.destination, self.protocol, self.ports))
     }
 }
 
@@ -360,12 +341,13 @@ mod tests {
     fn a_flow_is_one_number() {
         let one = Headers::read(&v4(protocol::TCP, 0, 0, &TCP_ACK)).expect("headers");
         let marked = Headers::read(&v4(protocol::TCP, 46 << 2, 0, &TCP_ACK)).expect("headers");
-        assert_eq!(one.flow_hash(1), marked.flow_hash(1));
-        assert_ne!(one.flow_hash(1), one.flow_hash(2));
+        let (keys, others) = (RandomState::new(), RandomState::new());
+        assert_eq!(one.flow_hash(&keys), marked.flow_hash(&keys));
+        assert_ne!(one.flow_hash(&keys), one.flow_hash(&others));
         let mut other = TCP_ACK;
         other[1] ^= 1;
         let other = Headers::read(&v4(protocol::TCP, 0, 0, &other)).expect("headers");
-        assert_ne!(one.flow_hash(1), other.flow_hash(1));
+        assert_ne!(one.flow_hash(&keys), other.flow_hash(&keys));
     }
 
     #[test]
@@ -392,6 +374,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_read_without_panic() {
+        let keys = RandomState::new();
         bolero::check!().with_type::<(u8, Vec<u8>)>().with_iterations(20_000).for_each(|(version, bytes)| {
             let mut bytes = bytes.clone();
             let _ = Frame::read(&bytes).map(|frame| frame.headers());
@@ -402,7 +385,7 @@ mod tests {
             if let Some(headers) = Headers::read(&bytes) {
                 assert!(headers.dscp < 64 && headers.ecn < 4);
                 assert!(headers.ports.is_none() || !headers.is_fragment);
-                let _ = headers.flow_hash(7);
+                let _ = headers.flow_hash(&keys);
             }
         });
     }

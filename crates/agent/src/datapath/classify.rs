@@ -1,5 +1,6 @@
 //! Converts the kernel's packets and completions into those of the engine.
 
+use std::hash::RandomState;
 use std::net::IpAddr;
 
 use airbound_linux::completions::{self, Fate, RateTry};
@@ -33,15 +34,16 @@ pub(super) struct Classifier {
     pub(super) rules: Vec<Rule>,
     pub(super) neighbours: Neighbours,
     priorities: PriorityMap,
-    /// Key of the flow hashes, so that a remote host cannot construct flows that collide.
-    secret: u64,
+    /// Random keys of the flow hashes (SipHash), so that a remote host cannot construct flows that collide.
+    keys: RandomState,
     /// The number of the last packet.
     last: u32,
 }
 
 impl Classifier {
-    pub(super) fn new(rules: Vec<Rule>, neighbours: Neighbours, kernel: &str, secret: u64) -> Self {
-        Self { rules, neighbours, priorities: PriorityMap::of_kernel(kernel), secret, last: 0 }
+    pub(super) fn new(rules: Vec<Rule>, neighbours: Neighbours, kernel: &str) -> Self {
+        let priorities = PriorityMap::of_kernel(kernel);
+        Self { rules, neighbours, priorities, keys: RandomState::new(), last: 0 }
     }
 
     /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
@@ -64,7 +66,7 @@ impl Classifier {
         Arrival {
             ticket: Ticket(packet.id.0),
             station,
-            flow: FlowKey(headers.map_or(0, |headers| headers.flow_hash(self.secret))),
+            flow: FlowKey(headers.map_or(0, |headers| headers.flow_hash(&self.keys))),
             rule: rule.and_then(|rule| u16::try_from(rule).ok()),
             category: self.priorities.category(packet.priority, packet.vlan, dscp),
             size: packet.length,
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
 
     fn classifier(last: u32) -> Classifier {
-        Classifier { last, ..Classifier::new(Vec::new(), Neighbours::default(), "6.12.0", 1) }
+        Classifier { last, ..Classifier::new(Vec::new(), Neighbours::default(), "6.12.0") }
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl<'a> Server<'a> {
             (Source::Polled, None) => "counters of nl80211".to_owned(),
             (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
         };
-        let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel(), secret);
+        let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel());
         let due = Due { stations: started, snapshot: started, rules: started + RULES };
         // Last, since packets arrive from here on.
         let table = Table::install(&plan.rules)?;

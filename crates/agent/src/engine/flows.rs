@@ -9,6 +9,12 @@ use super::packet::FlowKey;
 
 /// Size of the table. Further flows share [`SHARED`] numbers and are not protected.
 const MOST_FLOWS: usize = 4096;
+/// Numbers that only flows with a rule get, so that a scan of ports cannot take them.
+const RESERVED: usize = 512;
+/// Entries looked at in the search for an idle flow, so that a packet's cost is bounded.
+const SEARCHED: usize = 64;
+/// A flow without a rule may lose its number after this time without a packet, if the table is full.
+const IDLE_AFTER: Span = Span::from_millis(100);
 /// Count of the numbers shared by flows beyond the table.
 const SHARED: u64 = 256;
 /// A flow is removed after this time without a packet.
@@ -35,6 +41,8 @@ pub(super) struct Flows {
     numbers: BTreeMap<(StationId, FlowKey), FlowId>,
     known: Vec<Known>,
     free: Vec<FlowId>,
+    /// The entry at which the next search for an idle flow begins.
+    hand: usize,
     next_sweep: Instant,
 }
 
@@ -58,7 +66,7 @@ impl Flows {
         let whole = (station, key);
         let flow = match self.numbers.get(&whole) {
             Some(flow) => *flow,
-            None => match self.place() {
+            None => match self.place(now, rule.is_some()) {
                 Some(flow) => {
                     self.numbers.insert(whole, flow);
                     let fresh = Known { key: whole, last: now, outstanding: 0, rule: None, live: true };
@@ -79,11 +87,32 @@ impl Flows {
         (flow, (from != rule).then_some(Change { flow, from, to: rule }))
     }
 
-    fn place(&mut self) -> Option<FlowId> {
+    /// A number for a new flow: a free one, or that of an idle flow.
+    fn place(&mut self, now: Instant, has_rule: bool) -> Option<FlowId> {
+        let most = if has_rule { MOST_FLOWS } else { MOST_FLOWS - RESERVED };
+        if self.numbers.len() >= most {
+            return self.reclaim(now);
+        }
         self.free.pop().or_else(|| {
             (self.known.len() < MOST_FLOWS)
                 .then(|| FlowId(u32::try_from(self.known.len()).unwrap_or(u32::MAX)))
         })
+    }
+
+    /// Takes the number of a flow without rule and packets that was idle for [`IDLE_AFTER`].
+    fn reclaim(&mut self, now: Instant) -> Option<FlowId> {
+        for _ in 0..SEARCHED.min(self.known.len()) {
+            let place = self.hand % self.known.len();
+            self.hand = place + 1;
+            let known = &mut self.known[place];
+            let is_idle = known.outstanding == 0 && now.since(known.last) >= IDLE_AFTER;
+            if known.live && known.rule.is_none() && is_idle {
+                known.live = false;
+                self.numbers.remove(&known.key);
+                return Some(FlowId(u32::try_from(place).unwrap_or(u32::MAX)));
+            }
+        }
+        None
     }
 
     /// A packet of a flow was dropped, completed or given up.
@@ -167,15 +196,50 @@ mod tests {
         assert_eq!(flows.on_packet(at(107), STATION, FlowKey(8), None), (flow, None));
     }
 
+    /// Flows without a rule that fill what they may have of the table; each has a packet.
+    fn scanned(flows: &mut Flows, at_time: Instant) -> Vec<FlowId> {
+        let keys = 0..(MOST_FLOWS - RESERVED) as u64;
+        keys.map(|key| flows.on_packet(at_time, STATION, FlowKey(key), None).0).collect()
+    }
+
     #[test]
     fn beyond_the_table_flows_share_numbers() {
         let mut flows = Flows::default();
-        for key in 0..MOST_FLOWS as u64 {
-            flows.on_packet(at(1), STATION, FlowKey(key), None);
-        }
-        let (flow, change) = flows.on_packet(at(1), STATION, FlowKey(1 << 40), Some(0));
-        assert!(flow.0 as usize >= MOST_FLOWS && change.is_none());
+        let known = scanned(&mut flows, at(1));
+        let (flow, change) = flows.on_packet(at(2), STATION, FlowKey(1 << 40), None);
+        assert!(flow.0 as usize >= MOST_FLOWS && change.is_none(), "all have packets");
         flows.on_gone(flow);
-        assert_eq!(flows.len(), MOST_FLOWS);
+        assert_eq!(flows.len(), known.len());
+    }
+
+    #[test]
+    fn a_scan_leaves_room_for_flows_with_a_rule() {
+        let mut flows = Flows::default();
+        scanned(&mut flows, at(1));
+        for key in 0..RESERVED as u64 {
+            let (flow, change) = flows.on_packet(at(1), STATION, FlowKey((1 << 40) + key), Some(0));
+            assert!((flow.0 as usize) < MOST_FLOWS && change.is_some(), "{key}");
+        }
+        let (flow, _) = flows.on_packet(at(1), STATION, FlowKey(1 << 50), Some(0));
+        assert!(flow.0 as usize >= MOST_FLOWS, "the table is full");
+    }
+
+    #[test]
+    fn an_idle_flow_without_a_rule_gives_its_number_away() {
+        let mut flows = Flows::default();
+        let known = scanned(&mut flows, at(1));
+        let (kept, _) = flows.on_packet(at(1), STATION, FlowKey(1 << 40), Some(0));
+        for flow in known.iter().chain([&kept]) {
+            flows.on_gone(*flow);
+        }
+        // A hundred thousand flows, each of one packet; the table does not grow, and the protected flow stays.
+        for key in 0..100_000 {
+            let now = at(2) + Span::from_micros(50) * key;
+            let (flow, _) = flows.on_packet(now, STATION, FlowKey((1 << 41) + key), None);
+            flows.on_gone(flow);
+            assert!((flow.0 as usize) < MOST_FLOWS, "{key}: idle flows are found in time");
+        }
+        assert_eq!(flows.on_packet(at(20), STATION, FlowKey(1 << 40), Some(0)), (kept, None));
+        assert!(flows.len() <= MOST_FLOWS);
     }
 }

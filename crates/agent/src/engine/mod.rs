@@ -53,7 +53,7 @@ use release::LastReported;
 pub struct Counts {
     /// Packets that arrived.
     pub arrived: u64,
-    /// Packets passed without being held: unknown station, or a group address.
+    /// Packets passed without being held: a group address, or a receiver that is not associated.
     pub passed: u64,
     /// Held packets that were released.
     pub released: u64,
@@ -131,7 +131,8 @@ impl Engine {
     pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
         self.advance(now);
         self.counts.arrived += 1;
-        let station = arrival.station.filter(|mac| !mac.is_group()).and_then(|mac| self.station(mac));
+        // Frames to others than associated stations never complete: held, they would only fill the window.
+        let station = arrival.station.and_then(|mac| self.peers.find_present(mac));
         let Some(id) = station else {
             self.counts.passed += 1;
             self.out.verdicts.push(Verdict { ticket: arrival.ticket, fate: Fate::Release });
@@ -148,7 +149,8 @@ impl Engine {
         if let Some(peer) = self.peers.get_mut(id) {
             peer.held += 1;
         }
-        if self.link.queue().backlog().total().packets >= self.config.hold_packets {
+        // Queues with a limit of their own drop from the longest flow. This bound is for those without.
+        if self.link.queue().backlog().total().packets > self.config.hold_packets {
             self.dropped.push(Dropped { packet: held, reason: DropReason::QueueFull });
         } else {
             self.link.enqueue(self.now, held, &mut self.dropped);
@@ -258,18 +260,6 @@ impl Engine {
 
     fn rule_name(&self, rule: u16) -> String {
         self.config.rules.get(usize::from(rule)).map(|rule| rule.name.clone()).unwrap_or_default()
-    }
-
-    /// The number of a station, which joins if it is not present; `None` if the table is full.
-    fn station(&mut self, mac: MacAddress) -> Option<StationId> {
-        let (id, new) = self.peers.find_or_add(mac)?;
-        let peer = self.peers.get_mut(id)?;
-        if new || !peer.present {
-            peer.present = true;
-            let rate = peer.rate();
-            self.out.decisions.push(Decision::StationJoined { station: mac, id: id.0, rate });
-        }
-        Some(id)
     }
 
     /// Applies a flow's change of rule.

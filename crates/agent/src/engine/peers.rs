@@ -272,6 +272,11 @@ impl Peers {
         self.numbers.get(&packed(mac)).copied()
     }
 
+    /// The number of an associated station.
+    pub(super) fn find_present(&self, mac: MacAddress) -> Option<StationId> {
+        self.find(mac).filter(|id| self.get(*id).is_some_and(|peer| peer.present))
+    }
+
     /// The number of a station, and whether it was added; `None` if the table is full.
     pub(super) fn find_or_add(&mut self, mac: MacAddress) -> Option<(StationId, bool)> {
         if let Some(known) = self.find(mac) {

@@ -10,7 +10,7 @@ use super::super::codel::CodelParameters;
 use super::super::run::Dequeue;
 use super::super::{Backlog, Backlogs, Direction, Fact, Queue, Sink, Turn};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
-use super::plain::{check_limits, flow_key};
+use super::plain::check_limits;
 use super::stations::{AirtimeQueueLimit, Stations};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
@@ -315,15 +315,7 @@ impl<P: Payload> Dequeue<P> for FqCodelAirtime<P> {
 
 impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let (station, category) = (packet.station(), packet.category());
-        let key = flow_key(&packet);
-        let before = dropped.len();
-        self.waiting.of_mut(category).add(packet.size());
-        self.flows.push(now, owner(station, category), key, packet, dropped);
-        for Dropped { packet, .. } in dropped.iter().skip(before) {
-            self.waiting.of_mut(packet.category()).remove(packet.size());
-        }
-        self.stations.activate(station, category.index());
+        self.enqueue_sparing(now, packet, |_| false, dropped);
     }
 
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {

@@ -141,13 +141,14 @@ impl<P: Payload> FlowTable<P> {
     }
 
     /// Appends a packet to the flow with the identity `key`, scheduled by `owner`. Packets beyond the limits are dropped from the
-    /// longest flow.
+    /// longest flow, those of `spared` packets last.
     pub(super) fn push(
         &mut self,
         now: Instant,
         owner: usize,
         key: u64,
         mut packet: P,
+        spared: impl Fn(&P) -> bool,
         dropped: &mut Vec<Dropped<P>>,
     ) {
         let size = packet.size();
@@ -178,7 +179,7 @@ impl<P: Payload> FlowTable<P> {
             } else {
                 DropReason::MemoryLimit
             };
-            if !self.drop_from_longest(reason, dropped) {
+            if !self.drop_from_longest(reason, &spared, dropped) {
                 break;
             }
         }
@@ -326,25 +327,35 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
-    /// Drops from the head of the flow with the most bytes; returns false if there are no packets.
+    /// Drops from the head of the flow with the most bytes; returns false if there are no packets. A flow of `spared` packets comes last,
+    /// unless it has more than half of all bytes.
     ///
     /// It scans all flows with packets, as the kernel does; dropping in batches amortises the cost.
-    fn drop_from_longest(&mut self, reason: DropReason, dropped: &mut Vec<Dropped<P>>) -> bool {
+    fn drop_from_longest(
+        &mut self,
+        reason: DropReason,
+        spared: impl Fn(&P) -> bool,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> bool {
         let mut longest = None;
-        let mut most = ByteCount::ZERO;
+        let mut most = (false, ByteCount::ZERO);
         for owner in self.owners.iter().filter(|owner| owner.backlog.packets > 0) {
             for chain in [&owner.new, &owner.old, &owner.parked] {
                 let mut at = chain.head;
                 while let Some(flow) = self.flows.get(at as usize) {
-                    // Packets without bytes count too.
-                    if flow.list.bytes() > most || (longest.is_none() && !flow.list.is_empty()) {
-                        most = flow.list.bytes();
-                        longest = Some(at);
+                    if let Some(first) = self.packets.first(&flow.list) {
+                        let bytes = flow.list.bytes();
+                        let size = (bytes + bytes > self.backlog.bytes || !spared(first), bytes);
+                        // Packets without bytes count too.
+                        if size > most || longest.is_none() {
+                            (most, longest) = (size, Some(at));
+                        }
                     }
                     at = flow.next;
                 }
             }
         }
+        let most = most.1;
         let Some(flow) = longest.and_then(|at| self.flows.get_mut(at as usize)) else { return false };
         let owner = &mut self.owners[flow.owner as usize];
         let (most_packets, most_bytes) = match self.limits.batch {
@@ -484,7 +495,7 @@ mod tests {
     fn push(table: &mut FlowTable<PlainPacket>, flow: u32, bytes: u64) -> Vec<Dropped<PlainPacket>> {
         let mut dropped = Vec::new();
         let packet = packet(0, flow).of_size(bytes);
-        table.push(Instant::ZERO, 0, u64::from(flow), packet, &mut dropped);
+        table.push(Instant::ZERO, 0, u64::from(flow), packet, |_| false, &mut dropped);
         dropped
     }
 
@@ -556,7 +567,7 @@ mod tests {
             push(&mut table, 1, bytes);
         }
         let mut dropped = Vec::new();
-        table.drop_from_longest(DropReason::QueueFull, &mut dropped);
+        table.drop_from_longest(DropReason::QueueFull, |_| false, &mut dropped);
         assert_eq!(dropped.len(), 3, "half of 600 B");
     }
 

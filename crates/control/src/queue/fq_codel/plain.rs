@@ -199,7 +199,7 @@ impl<P: Payload> Queue<P> for FqCodel<P> {
         let (table, waiting) = (&mut self.tables[category.index()], self.waiting.of_mut(category));
         let before = dropped.len();
         waiting.add(packet.size());
-        table.push(now, 0, key, packet, dropped);
+        table.push(now, 0, key, packet, |_| false, dropped);
         for Dropped { packet, .. } in dropped.iter().skip(before) {
             waiting.remove(packet.size());
         }

@@ -40,7 +40,7 @@ struct Served {
 ///
 /// Urgent packets are charged like all others, to the flow's deficit and to the station's: a flow that uses more than a fair share
 /// accumulates debt, and gets no service in the default order until the others have caught up ([`LastPqConfig::most_debt`] bounds the debt
-/// of a station). Removing a demand clears the flow's deficit; otherwise the flow would starve as long as it had been protected. CoDel
+/// of a station). Beyond the queue's limits prioritised flows lose packets last. Removing a demand clears the flow's deficit; otherwise the flow would starve as long as it had been protected. CoDel
 /// applies to prioritised flows as to all others. A blocked station, or one over its airtime queue limit, is never urgent.
 ///
 /// While a prioritised flow is active, aggregates of other stations are kept short in every category, since all share the air: see
@@ -391,7 +391,9 @@ impl<P: Payload> Queue<P> for LastPq<P> {
                 self.prioritise(FlowQueue::of(&packet), mark).mark = mark;
             }
         }
-        self.default.enqueue(now, packet, dropped);
+        let controller = &self.controller;
+        let has_demand = |packet: &P| controller.demand(packet.flow()).is_some();
+        self.default.enqueue_sparing(now, packet, has_demand, dropped);
     }
 
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {

@@ -31,6 +31,25 @@ impl FlowQueue {
 }
 
 impl<P: Payload> FqCodelAirtime<P> {
+    /// Enqueues a packet. Beyond the limits, flows of `spared` packets lose theirs last.
+    pub(in crate::queue) fn enqueue_sparing(
+        &mut self,
+        now: Instant,
+        packet: P,
+        spared: impl Fn(&P) -> bool,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        let (station, category) = (packet.station(), packet.category());
+        let key = flow_key(&packet);
+        let before = dropped.len();
+        self.waiting.of_mut(category).add(packet.size());
+        self.flows.push(now, owner(station, category), key, packet, spared, dropped);
+        for Dropped { packet, .. } in dropped.iter().skip(before) {
+            self.waiting.of_mut(packet.category()).remove(packet.size());
+        }
+        self.stations.activate(station, category.index());
+    }
+
     /// Arrival time of the oldest packet of a flow queue; `None` if it is empty.
     pub(in crate::queue) fn oldest_of(&self, queue: &FlowQueue) -> Option<Instant> {
         self.flows.find(queue.key).and_then(|flow| self.flows.first_enqueued(flow))
