@@ -1,8 +1,8 @@
 //! The watchdog: a parent process that monitors the agent's heartbeat, and kills the agent when it hangs.
 //!
 //! A thread of the same process would stop with it (SIGSTOP, a debugger, a fault of the allocator), so the parent is a process of its
-//! own. The child writes a byte to its standard output every [`BEAT`]. After the configured time without a byte the parent removes the
-//! nftables rules and kills the child, in this order. When the child's standard output closes, the parent removes the rules at once;
+//! own. The child writes a byte to its standard output every [`BEAT`]. After the configured time without a byte the parent kills the child
+//! and removes the nftables rules, in this order. When the child's standard output closes, the parent removes the rules at once;
 //! packets already bypass the queue, since the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`). If the
 //! parent dies, the child's write fails and the child shuts down. During a requested shutdown heartbeats are not required: a silent
 //! child is bypassed, and killed only when the shutdown takes too long.
@@ -107,8 +107,9 @@ fn watch(
         let most = if has_begun { timeout } else { STARTUP.max(timeout) };
         let overdue = asked.is_some_and(|since| now().since(since) > SHUTDOWN);
         if overdue || (silent > most && asked.is_none()) {
-            bypass();
+            // Packets bypass a killed child at once; rules are for one that cannot die, as in a driver that waits.
             child.kill()?;
+            bypass();
             child.wait()?;
             return Ok(Ended::Hung(silent));
         }
@@ -142,9 +143,11 @@ impl Default for Heartbeat {
 }
 
 impl Heartbeat {
-    /// A heartbeat that has not been sent yet.
+    /// A heartbeat that has not been sent yet. A parent that does not read, as one that is stopped, does not block it.
     #[must_use]
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
+        // Refused for what is no pipe, which does not block either.
+        let _ = rustix::io::ioctl_fionbio(io::stdout().as_fd(), true);
         Self { last: None }
     }
 

@@ -10,6 +10,8 @@ const GET_LINK: u16 = 18;
 const SET_LINK: u16 = 19;
 /// Bytes of `struct ifinfomsg`.
 pub(crate) const FIXED: usize = 16;
+/// `AF_UNSPEC`: the message is about an interface, and not about a bridge's port.
+pub(crate) const UNSPECIFIED: u8 = 0;
 /// `IFF_UP`, `IFF_RUNNING`.
 const UP: u32 = 1;
 const RUNNING: u32 = 0x40;
@@ -105,7 +107,8 @@ impl Interface {
 
 /// Reads rtnetlink's message about a link; `None` for other messages.
 pub(crate) fn read(message: &Message<'_>) -> Option<Interface> {
-    if message.kind != NEW_LINK {
+    // Other families, such as bridges, tell about their ports with the same messages.
+    if message.kind != NEW_LINK || message.body.first() != Some(&UNSPECIFIED) {
         return None;
     }
     let flags = u32_at(message.body, 8)?;

@@ -30,7 +30,7 @@ pub enum Change {
     InterfaceGone,
     /// The station of an IP address changed.
     Neighbour(Neighbour),
-    /// A table, chain or rule of [`nftables::TABLE`] was removed, by this or another program: see [`nftables::Table::is_present`].
+    /// A table, chain or rule of an agent was removed, by this or another program: see [`nftables::Table::is_present`].
     RulesTouched,
     /// Notifications were lost: all state has to be read again.
     Overrun,
@@ -111,15 +111,17 @@ fn deliver(
     }
 }
 
-fn of_route(message: &Message<'_>, interface: u32) -> Option<Change> {
+fn of_route(message: &Message<'_>, interface_index: u32) -> Option<Change> {
     if let Some(neighbour) = neighbours::read(message) {
-        return (neighbour.interface == interface).then_some(Change::Neighbour(neighbour));
+        return (neighbour.interface == interface_index).then_some(Change::Neighbour(neighbour));
     }
     if let Some(link) = interface::read(message) {
-        return (link.index == interface).then_some(Change::Interface(link));
+        return (link.index == interface_index).then_some(Change::Interface(link));
     }
     let index = crate::netlink::message::u32_at(message.body, 4)?;
-    (message.kind == DELETE_LINK && index == interface).then_some(Change::InterfaceGone)
+    // A port that leaves its bridge is deleted there, too.
+    let is_link = message.body.first() == Some(&interface::UNSPECIFIED);
+    (message.kind == DELETE_LINK && is_link && index == interface_index).then_some(Change::InterfaceGone)
 }
 
 fn of_wifi(message: &Message<'_>, interface: u32) -> Option<Change> {

@@ -207,13 +207,8 @@ impl Queue {
             |builder| builder.put(attribute::CONFIG_COMMAND, &[BIND, 0, 0, 0]),
             |_| {},
         )?;
-        let mut flags = 0;
-        if config.fail_open {
-            flags |= FAIL_OPEN;
-        }
-        if config.super_packets {
-            flags |= GSO;
-        }
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(config.fail_open, FAIL_OPEN) | flag(config.super_packets, GSO);
         socket.request(
             "configure the packet queue",
             CONFIG,
@@ -237,6 +232,19 @@ impl Queue {
             counters: QueueCounters::default(),
             last: None,
         })
+    }
+
+    /// Changes whether super-packets are held whole ([`QueueConfig::super_packets`]).
+    ///
+    /// # Errors
+    /// The socket failed; the answer of the kernel is not waited for.
+    pub fn set_super_packets(&mut self, whole: bool) -> Result<(), LinuxError> {
+        self.flush()?;
+        let mut message = Builder::default();
+        message.begin(CONFIG, crate::netlink::message::REQUEST, 0, &fixed(self.number));
+        message.put_be32(attribute::CONFIG_FLAGS, if whole { GSO } else { 0 });
+        message.put_be32(attribute::CONFIG_MASK, GSO);
+        self.socket.send(message.as_bytes()).map_err(LinuxError::system("configure the packet queue"))
     }
 
     /// Passes pending packets to `each`, oldest first, without waiting; at most `most` packets, in steps of 64. Returns their count.
@@ -334,9 +342,18 @@ impl Queue {
     /// The kernel's counters of this queue; `None` if /proc does not list it.
     #[must_use]
     pub fn kernel_counters(&self) -> Option<KernelCounters> {
-        let text = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
-        kernel_counters(&text, self.number)
+        kernel_counters(&fs::read_to_string(LIST).ok()?, self.number)
     }
+}
+
+/// The list of all queues that are open.
+const LIST: &str = "/proc/thread-self/net/netfilter/nfnetlink_queue";
+
+/// The first number from `from` on that no process of this network namespace has; `from` if the kernel lists none.
+#[must_use]
+pub fn first_free(from: u16) -> u16 {
+    let text = fs::read_to_string(LIST).unwrap_or_default();
+    (from..=u16::MAX).find(|number| kernel_counters(&text, *number).is_none()).unwrap_or(from)
 }
 
 /// `struct nfgenmsg`: any family, version 0, the queue in network order.

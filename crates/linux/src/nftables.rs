@@ -1,17 +1,25 @@
-//! The nftables rules that send packets for Wi-Fi stations to the queue: a table in each family, installed and removed as a whole with
-//! the program `nft`. Rules of other programs are not touched.
+//! The nftables rules that send packets for Wi-Fi stations to the queue: a table for each interface and family, installed and removed as
+//! a whole with the program `nft`. Rules of other programs, and of agents of other interfaces, are not touched.
+//!
+//! Deleting a base chain makes the kernel drop what any packet queue of the namespace holds (`nfqnl_flush`), so an end is two steps:
+//! [`Table::detach`], after which no packet comes, and, when everything held has its verdict, [`Table::remove`].
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::LinuxError;
 use crate::netlink::message::{DUMP, Message};
 use crate::netlink::socket::{NETFILTER, Socket};
 
-/// The name of the tables.
-pub const TABLE: &str = "airbound";
+/// The beginning of the names of all tables.
+const PREFIX: &str = "airbound_";
+/// Longest time that `nft` may take; it is killed then.
+const DEADLINE: Duration = Duration::from_millis(500);
+/// Interval at which its end is looked for.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// `NFNL_SUBSYS_NFTABLES` in the upper half of a message's type, with `NFT_MSG_*`.
 const SUBSYSTEM: u16 = 10 << 8;
@@ -61,6 +69,19 @@ pub struct Rules {
     pub planes: BTreeSet<Plane>,
 }
 
+/// The name of an interface's tables. What an identifier of nftables may not contain is written as its bytes.
+fn table_of(interface: &str) -> String {
+    let mut name = PREFIX.to_owned();
+    for byte in interface.bytes() {
+        // Writing to a string does not fail.
+        let _ = match byte {
+            byte if byte.is_ascii_alphanumeric() => write!(name, "{}", char::from(byte)),
+            byte => write!(name, "_{byte:02x}"),
+        };
+    }
+    name
+}
+
 impl Rules {
     /// The script for `nft`: replaces tables left over from an earlier run, atomically.
     ///
@@ -75,7 +96,8 @@ impl Rules {
         if !fits {
             return Err(LinuxError::Input(format!("interface {name:?} is not a name that nftables accepts")));
         }
-        let mut script = removal();
+        let table = table_of(name);
+        let mut script = removal(&table);
         for family in ["inet", "bridge"] {
             let planes: Vec<Plane> =
                 self.planes.iter().copied().filter(|plane| plane.place().0 == family).collect();
@@ -83,7 +105,7 @@ impl Rules {
                 continue;
             }
             // Writing to a string does not fail.
-            let _ = writeln!(script, "table {family} {TABLE} {{");
+            let _ = writeln!(script, "table {family} {table} {{");
             for plane in planes {
                 let (_, _, chain, hook) = plane.place();
                 let queue = self.queue;
@@ -100,10 +122,10 @@ impl Rules {
 }
 
 /// Removes the tables, whether they exist or not: each is added, then deleted.
-fn removal() -> String {
+fn removal(table: &str) -> String {
     let mut script = String::new();
     for family in ["inet", "bridge"] {
-        let _ = writeln!(script, "table {family} {TABLE}\ndelete table {family} {TABLE}");
+        let _ = writeln!(script, "table {family} {table}\ndelete table {family} {table}");
     }
     script
 }
@@ -130,6 +152,12 @@ impl Table {
         Ok(Self { rules: rules.clone() })
     }
 
+    /// Rules that are not installed, to be tried again: [`Self::is_present`] denies them.
+    #[must_use]
+    pub fn missing(rules: &Rules) -> Self {
+        Self { rules: rules.clone() }
+    }
+
     /// The rules.
     #[must_use]
     pub const fn rules(&self) -> &Rules {
@@ -141,10 +169,11 @@ impl Table {
     /// # Errors
     /// nftables does not respond.
     pub fn is_present(&self) -> Result<bool, LinuxError> {
+        let table = table_of(&self.rules.interface);
         let mut found = BTreeSet::new();
         for family in [INET, BRIDGE] {
             if self.rules.planes.iter().any(|plane| plane.place().1 == family) {
-                found.extend(chains_with_rules(family)?.into_iter().map(|chain| (family, chain)));
+                found.extend(chains_with_rules(family, &table)?.into_iter().map(|chain| (family, chain)));
             }
         }
         Ok(self.rules.planes.iter().all(|plane| {
@@ -153,21 +182,31 @@ impl Table {
         }))
     }
 
-    /// Removes the rules.
+    /// Empties the chains: packets bypass the queue, and those that it holds stay there for their verdicts.
+    ///
+    /// # Errors
+    /// `nft` failed.
+    pub fn detach(&self) -> Result<(), LinuxError> {
+        let table = table_of(&self.rules.interface);
+        let families: BTreeSet<&str> = self.rules.planes.iter().map(|plane| plane.place().0).collect();
+        run(&families.iter().map(|family| format!("flush table {family} {table}\n")).collect::<String>())
+    }
+
+    /// Removes the tables. What is held at this time is dropped.
     ///
     /// # Errors
     /// `nft` failed.
     pub fn remove(self) -> Result<(), LinuxError> {
-        remove_leftovers()
+        remove_leftovers(&self.rules.interface)
     }
 }
 
-/// Removes rules of an earlier run, if any.
+/// Removes the tables of an interface, as an earlier run may have left them.
 ///
 /// # Errors
 /// `nft` is not installed, or failed.
-pub fn remove_leftovers() -> Result<(), LinuxError> {
-    let script = removal();
+pub fn remove_leftovers(interface: &str) -> Result<(), LinuxError> {
+    let script = removal(&table_of(interface));
     run(&script).or_else(|_| run(&without_bridge(&script)))
 }
 
@@ -210,12 +249,27 @@ fn call(arguments: &[&str], script: &str) -> Result<(), LinuxError> {
         // A write error means that it has exited; its error output gives the reason.
         let _ = input.write_all(script.as_bytes());
     }
+    wait_for(&mut child).map_err(failed)?;
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
     Err(failed(words.lines().next().unwrap_or("no reason given").to_owned()))
+}
+
+/// Waits for the end of a program, which is killed after [`DEADLINE`].
+fn wait_for(child: &mut Child) -> Result<(), String> {
+    let begun = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if begun.elapsed() > DEADLINE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("no answer within {} ms", DEADLINE.as_millis()));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
 }
 
 /// Whether `nft` is installed.
@@ -228,8 +282,8 @@ pub fn has_program() -> bool {
     })
 }
 
-/// The chains of the table in a family that have at least one rule.
-fn chains_with_rules(family: u8) -> Result<Vec<String>, LinuxError> {
+/// The chains of a table in a family that have at least one rule.
+fn chains_with_rules(family: u8, table: &str) -> Result<Vec<String>, LinuxError> {
     /// `NFTA_RULE_CHAIN`.
     const CHAIN: u16 = 2;
     let mut chains = Vec::new();
@@ -238,11 +292,11 @@ fn chains_with_rules(family: u8) -> Result<Vec<String>, LinuxError> {
         GET_RULE,
         DUMP,
         &[family, 0, 0, 0],
-        |builder| builder.put_text(TABLE_NAME, TABLE),
+        |builder| builder.put_text(TABLE_NAME, table),
         |message| {
             let attributes = message.attributes(FIXED);
             let text = |kind| attributes.find(kind).and_then(|attribute| attribute.text());
-            if message.kind == NEW_RULE && text(TABLE_NAME) == Some(TABLE) {
+            if message.kind == NEW_RULE && text(TABLE_NAME) == Some(table) {
                 chains.extend(text(CHAIN).map(str::to_owned));
             }
         },
@@ -253,10 +307,14 @@ fn chains_with_rules(family: u8) -> Result<Vec<String>, LinuxError> {
     }
 }
 
-/// Whether nftables notifies that the table, or a chain or rule of it, was removed.
+/// Whether nftables notifies that a table of an agent, or a chain or rule of it, was removed.
 pub(crate) fn is_ours_removed(message: &Message<'_>) -> bool {
     matches!(message.kind, DELETE_TABLE | DELETE_CHAIN | DELETE_RULE)
-        && message.attributes(FIXED).find(TABLE_NAME).and_then(|name| name.text()) == Some(TABLE)
+        && message
+            .attributes(FIXED)
+            .find(TABLE_NAME)
+            .and_then(|name| name.text())
+            .is_some_and(|name| name.starts_with(PREFIX))
 }
 
 #[cfg(test)]
@@ -270,13 +328,29 @@ mod tests {
     #[test]
     fn a_script_replaces_what_was_there() {
         let script = rules("wlan0", &[Plane::Routed, Plane::Bridged]).script().expect("a script");
-        let wanted = "table inet airbound\ndelete table inet airbound\ntable bridge airbound\n\
-                      delete table bridge airbound\ntable inet airbound {\nchain routed {\n\
+        let wanted = "table inet airbound_wlan0\ndelete table inet airbound_wlan0\n\
+                      table bridge airbound_wlan0\ndelete table bridge airbound_wlan0\n\
+                      table inet airbound_wlan0 {\nchain routed {\n\
                       type filter hook forward priority 300; policy accept;\n\
-                      oifname \"wlan0\" queue flags bypass to 77\n}\n}\ntable bridge airbound {\nchain bridged {\n\
+                      oifname \"wlan0\" queue flags bypass to 77\n}\n}\n\
+                      table bridge airbound_wlan0 {\nchain bridged {\n\
                       type filter hook postrouting priority 300; policy accept;\n\
                       oifname \"wlan0\" queue flags bypass to 77\n}\n}\n";
         assert_eq!(script, wanted);
+    }
+
+    #[test]
+    fn interfaces_have_tables_of_their_own() {
+        assert_eq!(table_of("phy0-ap1"), "airbound_phy0_2dap1");
+        assert_ne!(table_of("wlan0.1"), table_of("wlan0_1"));
+        assert_ne!(table_of("wlan0-1"), table_of("wlan0.1"));
+    }
+
+    #[test]
+    fn a_program_without_an_end_is_killed() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
+        let answer = wait_for(&mut child);
+        assert_eq!(answer, Err("no answer within 500 ms".to_owned()));
     }
 
     #[test]

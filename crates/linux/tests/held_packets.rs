@@ -101,7 +101,7 @@ fn verdicts_decide_order_and_fate() {
             assert!(table.is_present().expect("an answer"));
             table.clone().remove().expect("to remove the rules");
             assert!(!table.is_present().expect("an answer"));
-            airbound_linux::nftables::remove_leftovers().expect("nothing to remove is no error");
+            airbound_linux::nftables::remove_leftovers(bed::OUT).expect("nothing to remove is no error");
         });
     } else {
         eprintln!("SKIPPED in part: rules by iptables, this kernel's nftables has no `queue`");

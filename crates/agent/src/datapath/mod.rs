@@ -6,6 +6,8 @@ mod serve;
 mod settings;
 mod tune;
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_units::Span;
@@ -33,6 +35,26 @@ impl std::fmt::Debug for Around<'_> {
         f.debug_struct("Around").finish_non_exhaustive()
     }
 }
+
+/// Makes this process the interface's only agent, as long as the result lives.
+///
+/// # Errors
+/// Another process is.
+pub fn only_agent_of(interface: &str) -> Result<OnlyAgent, AgentError> {
+    // An abstract name: it belongs to the network namespace, and goes with its socket.
+    let name = SocketAddr::from_abstract_name(format!("airbound-agent-{interface}"));
+    let socket = name.and_then(|name| UnixListener::bind_addr(&name));
+    socket.map(OnlyAgent).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            AgentError::Value(format!("another agent holds the packets of {interface}; end it first"))
+        }
+        _ => AgentError::Value(format!("cannot become the only agent of {interface}: {error}")),
+    })
+}
+
+/// See [`only_agent_of`].
+#[derive(Debug)]
+pub struct OnlyAgent(#[expect(dead_code, reason = "held, not used")] UnixListener);
 
 /// An empty snapshot to share with [`crate::http::serve`].
 #[must_use]

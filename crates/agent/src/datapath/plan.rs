@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use airbound_control::queue::QueueConfig;
 use airbound_linux::interface::{self, Interface};
+use airbound_linux::nfqueue;
 use airbound_linux::nftables::{self, Rules};
 use airbound_linux::nl80211::{Role, Station, WifiInterface, Wiphy, Wireless};
 use airbound_units::{BitRate, Span};
@@ -16,6 +17,9 @@ use crate::law::{self, Bound};
 
 /// Tries of a frame without a configured limit: mac80211's chain of four rates (`IEEE80211_TX_MAX_RATES`) of about ten tries each.
 const USUAL_TRIES: u32 = 40;
+
+/// The number from which on a free packet queue is looked for.
+const FIRST_QUEUE: u16 = 77;
 
 /// The mechanism that carries out the scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub struct Plan {
     /// The mechanism.
     pub action: Action,
     pub(super) rules: Rules,
+    pub(super) super_packets: bool,
     stations: Vec<Station>,
     remarks: Vec<String>,
 }
@@ -66,17 +71,31 @@ impl Plan {
             ));
         }
         let action = action(&config, &wiphy, &interface)?;
-        let rules =
-            Rules { interface: name, queue: config.queue_number, planes: planes(config.plane, &interface) };
+        let planes = planes(config.plane, &interface);
+        let super_packets =
+            config.super_packets.unwrap_or_else(|| planes.contains(&nftables::Plane::Bridged));
+        let queue = config.queue_number.unwrap_or_else(|| nfqueue::first_free(FIRST_QUEUE));
+        let rules = Rules { interface: name, queue, planes };
         if action == Action::Hold {
-            remarks.extend(merged(&interface, &config));
+            remarks.extend(merged(&interface, super_packets));
             if !nftables::has_program() {
                 remarks.push(
                     "nft is not installed (apt-get install nftables): the agent cannot start".to_owned(),
                 );
             }
         }
-        Ok(Self { config, wifi, wiphy, interface, action, rules, stations, remarks })
+        Ok(Self { config, wifi, wiphy, interface, action, rules, super_packets, stations, remarks })
+    }
+
+    /// The name of the interface.
+    #[must_use]
+    pub fn interface_name(&self) -> &str {
+        &self.wifi.name
+    }
+
+    /// The rules for the interface as it is now: it may have joined a bridge, or left one.
+    pub(super) fn rules_for(&self, interface: &Interface) -> Rules {
+        Rules { planes: planes(self.config.plane, interface), ..self.rules.clone() }
     }
 
     /// The largest number of tries of a transmission.
@@ -163,7 +182,7 @@ impl Plan {
                 out,
                 "Packets     {}, in packet queue {}, at most {} held",
                 planes.join(" and "),
-                config.queue_number,
+                self.rules.queue,
                 config.hold_packets
             )?;
             writeln!(
@@ -277,7 +296,7 @@ fn action(config: &Config, wiphy: &Wiphy, interface: &Interface) -> Result<Actio
 }
 
 /// A warning if offloads of other interfaces merge packets before they are held.
-fn merged(wifi: &Interface, config: &Config) -> Option<String> {
+fn merged(wifi: &Interface, super_packets: bool) -> Option<String> {
     let others = Interface::all().ok()?;
     let merging: Vec<String> = others
         .into_iter()
@@ -288,7 +307,7 @@ fn merged(wifi: &Interface, config: &Config) -> Option<String> {
     if merging.is_empty() {
         return None;
     }
-    let what = if config.super_packets {
+    let what = if super_packets {
         "one verdict covers several packets"
     } else {
         "the kernel segments them again, which costs CPU time"

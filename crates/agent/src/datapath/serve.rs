@@ -6,7 +6,7 @@ use airbound_linux::completions::{CompletionConfig, Completions, Source};
 use airbound_linux::monitor::{Change, Monitor};
 use airbound_linux::neighbours::Neighbours;
 use airbound_linux::nfqueue::{PacketId, Queue, QueueConfig};
-use airbound_linux::nftables::{self, Table};
+use airbound_linux::nftables::{self, Rules, Table};
 use airbound_linux::nl80211::{Survey, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
@@ -36,6 +36,8 @@ const RULES: Span = Span::from_secs(5);
 const RETRY: Span = Span::from_secs(1);
 /// Packets received at a time, before completions are read.
 const BATCH: usize = 128;
+/// Batches received at the end: more packets than the queue may hold.
+const MOST_BATCHES: usize = 1024;
 
 impl Plan {
     /// The initial snapshot.
@@ -52,17 +54,21 @@ impl Plan {
 
     /// The first event of the journal.
     pub(super) fn started(&self, completions: &str) -> Event {
-        let planes: Vec<String> =
-            self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
         Event::Started {
             interface: self.wifi.name.clone(),
             pid: std::process::id(),
             scheme: self.config.scheme.name().to_owned(),
-            plane: planes.join("+"),
+            plane: planes_text(&self.rules),
             completions: completions.to_owned(),
             in_force: self.in_force(),
         }
     }
+}
+
+/// The hooks of rules, as in the journal.
+fn planes_text(rules: &Rules) -> String {
+    let planes: Vec<String> = rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
+    planes.join("+")
 }
 
 /// The state of the event loop.
@@ -116,16 +122,16 @@ impl<'a> Server<'a> {
         let config = &plan.config;
         let journal = Journal::open(config.journal.as_deref())?;
         let engine = Engine::new(config.engine(), secret)?;
-        nftables::remove_leftovers()?;
+        nftables::remove_leftovers(&plan.rules.interface)?;
         let wireless = Wireless::open()?;
         let monitor = Monitor::open(plan.wifi.index)?;
         let neighbours = Neighbours::of(plan.wifi.index)?;
         let completions = Completions::open(&plan.wifi, &CompletionConfig::default())?;
         let queue = Queue::open(&QueueConfig {
-            number: config.queue_number,
+            number: plan.rules.queue,
             // The kernel's limit is above the engine's, so that the engine decides which packets are dropped.
             held: u32::try_from(config.hold_packets + config.hold_packets / 2 + 256).unwrap_or(u32::MAX),
-            super_packets: config.super_packets,
+            super_packets: plan.super_packets,
             ..QueueConfig::default()
         })?;
         // The eBPF programs are loaded and mac80211's types read, which needs CAP_SYS_ADMIN. Rules and settings need CAP_NET_ADMIN
@@ -195,10 +201,9 @@ impl<'a> Server<'a> {
         for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
         }
-        let polled = self.completions.descriptor().is_none();
         // The ring buffer does not signal the last completions of a burst, and counters have no descriptor: both are polled.
-        if polled || self.has_below() {
-            until = until.min(time + CompletionConfig::default().interval);
+        if self.has_below() {
+            until = until.min(time + self.completions.interval());
         }
         // Packets, completions, and at most three descriptors of the monitor; unused entries poll for no event.
         let mut monitored = self.monitor.descriptors();
@@ -222,18 +227,36 @@ impl<'a> Server<'a> {
         airbound_wifi::edca::Category::ALL.into_iter().any(|category| !self.engine.below(category).is_zero())
     }
 
-    fn take_packets(&mut self, time: Instant) -> Result<(), AgentError> {
+    /// Passes pending packets to the engine. Returns their count.
+    fn take_packets(&mut self, time: Instant) -> Result<usize, AgentError> {
         let (engine, classifier) = (&mut self.engine, &mut self.classifier);
-        self.queue.receive(BATCH, |packet| {
+        let count = self.queue.receive(BATCH, |packet| {
             let arrival = classifier.arrival(packet);
             engine.on_packet(time, &arrival);
-        })?;
-        Ok(())
+        });
+        Ok(count?)
+    }
+
+    /// Empties the rules, and releases what is held. Deleting a rule's chain would drop it.
+    fn let_go(&mut self, time: Instant) -> Result<(), LinuxError> {
+        let detached = self.table.detach();
+        // Packets that were on their way to the queue.
+        for _ in 0..MOST_BATCHES {
+            if !self.take_packets(time).is_ok_and(|count| count > 0) {
+                break;
+            }
+        }
+        self.engine.drain(time);
+        let _ = self.apply_output();
+        detached
     }
 
     fn take_completions(&mut self, time: Instant) -> Result<(), AgentError> {
         let (classifier, completed) = (&self.classifier, &mut self.completed);
         let drained = self.completions.drain(|seen| completed.extend(classifier.completions(seen)));
+        if self.completions.source() == Source::Polled {
+            self.engine.set_lateness(self.completions.interval());
+        }
         if !self.completed.is_empty() {
             self.engine.on_completions(time, self.completed.drain(..));
         }
@@ -253,6 +276,10 @@ impl<'a> Server<'a> {
                 Change::Interface(interface) => {
                     if interface.is_up != self.is_up {
                         self.on_interface(time, interface.is_up);
+                    }
+                    let rules = self.plan.rules_for(&interface);
+                    if rules != *self.table.rules() {
+                        self.move_rules(time, &rules);
                     }
                 }
                 Change::InterfaceGone => {
@@ -283,6 +310,29 @@ impl<'a> Server<'a> {
         }
     }
 
+    /// Holds packets at other hooks from now on: the interface joined or left a bridge.
+    fn move_rules(&mut self, time: Instant, rules: &Rules) {
+        let _ = self.let_go(time);
+        // A router's packets come one by one, and a bridge's merged, if nothing else is configured.
+        let bridged = rules.planes.contains(&nftables::Plane::Bridged);
+        let _ = self.queue.set_super_packets(self.plan.config.super_packets.unwrap_or(bridged));
+        self.install(time, rules, Event::Plane { plane: planes_text(rules) });
+    }
+
+    fn install(&mut self, time: Instant, rules: &Rules, done: Event) {
+        match Table::install(rules) {
+            Ok(table) => {
+                self.table = table;
+                self.journal.event(time, &done);
+            }
+            Err(error) => {
+                self.table = Table::missing(rules);
+                self.due.rules = time + RETRY;
+                self.journal.event(time, &Event::RulesMissing { answer: error.to_string() });
+            }
+        }
+    }
+
     /// Runs the periodic tasks that are due.
     fn run_due(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
@@ -310,7 +360,13 @@ impl<'a> Server<'a> {
     /// Reads the stations and their rates.
     fn read_stations(&mut self, time: Instant) {
         // An interface that is down has no stations; the monitor reports one that has disappeared.
-        let stations = self.wireless.stations(self.plan.wifi.index).unwrap_or_default();
+        let stations = match self.wireless.stations(self.plan.wifi.index) {
+            Ok(stations) => stations,
+            Err(_) if !self.is_up => Vec::new(),
+            Err(error) => {
+                return self.journal.event(time, &Event::StationsUnknown { answer: error.to_string() });
+            }
+        };
         let facts: Vec<StationFacts> = stations.iter().map(facts_of).collect();
         self.engine.on_stations(time, &facts);
         let plan = self.plan;
@@ -343,16 +399,8 @@ impl<'a> Server<'a> {
         if self.table.is_present().unwrap_or(true) {
             return;
         }
-        match Table::install(&self.plan.rules) {
-            Ok(table) => {
-                self.table = table;
-                self.journal.event(time, &Event::RulesRestored);
-            }
-            Err(error) => {
-                self.due.rules = time + RETRY;
-                self.journal.event(time, &Event::RulesMissing { answer: error.to_string() });
-            }
-        }
+        let rules = self.table.rules().clone();
+        self.install(time, &rules, Event::RulesRestored);
     }
 
     fn update_snapshot(&mut self, time: Instant) {
@@ -383,14 +431,11 @@ impl<'a> Server<'a> {
     /// Removes the rules, releases held packets, and restores the driver's settings.
     fn close(mut self, result: &Result<(), AgentError>, shared: Option<&crate::http::Shared>) {
         let time = now();
-        // Without rules no more packets arrive; those queued meanwhile are received afterwards.
-        let removed = self.table.clone().remove();
-        let _ = self.take_packets(time);
         let held = self.engine.held() as u64;
         self.update_snapshot(time);
         publish(shared, &self.snapshot);
-        self.engine.drain(time);
-        let _ = self.apply_output();
+        let detached = self.let_go(time);
+        let removed = detached.and(self.table.clone().remove());
         self.settings.restore(
             time,
             &mut self.wireless,

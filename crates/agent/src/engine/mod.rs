@@ -30,7 +30,7 @@ use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::link::{Composed, Link, Returned};
 use airbound_control::queue::{AnyQueue, Demand, Fact, Queue};
 use airbound_linux::MacAddress;
-use airbound_units::{ConfigError, Instant};
+use airbound_units::{ConfigError, Instant, Span};
 
 pub use config::{EngineConfig, Protected, WindowConfig};
 pub use measure::RuleRecord;
@@ -82,6 +82,8 @@ pub struct Engine {
     dropped: Vec<Dropped<Held>>,
     /// Reused buffer for packets that the link returns.
     returned: Returned<Held>,
+    /// The longest time from a completion until it is seen.
+    lateness: Span,
     /// WQM's buffer sizes, as last reported.
     buffers: [usize; 4],
     /// Reused buffer for packets given up or flushed.
@@ -116,6 +118,7 @@ impl Engine {
             out: Output::default(),
             dropped: Vec::new(),
             returned: Returned::default(),
+            lateness: Span::ZERO,
             buffers: [0; 4],
             gone: Vec::new(),
             now: Instant::ZERO,
@@ -157,6 +160,12 @@ impl Engine {
         }
         self.settle_dropped();
         self.release();
+    }
+
+    /// Completions are seen up to `lateness` after they happened, as counters that are read at an interval: as much more airtime may be
+    /// below, or the radio would have nothing to send meanwhile. Zero at the start.
+    pub const fn set_lateness(&mut self, lateness: Span) {
+        self.lateness = lateness;
     }
 
     /// A frame completed.

@@ -73,7 +73,7 @@ impl Engine {
         let bound =
             self.link.queue().demands().map_or(Span::MAX, |demands| demands.tightest(self.now).duration);
         let aggregate = self.config.window.aggregate;
-        (aggregate.min(bound), bound < aggregate)
+        (aggregate.min(bound) + self.lateness, bound < aggregate)
     }
 
     /// Releases the next aggregate of a category, at least one packet if any is eligible. Returns whether another may follow.

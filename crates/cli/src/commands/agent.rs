@@ -77,6 +77,7 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     let config = configuration(run)?;
     let patience = config.watchdog;
     let plan = Plan::new(config)?;
+    let interface = plan.interface_name().to_owned();
     if run.dry_run {
         return Ok(output::print(&plan.to_text())?);
     }
@@ -92,10 +93,10 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     };
     // Packets shall not wait for a queue that nobody reads.
     let bypass = || {
-        let _ = nftables::remove_leftovers();
+        let _ = nftables::remove_leftovers(&interface);
     };
     let ended = supervise(worker, patience, interrupt::asked(), started, bypass);
-    let removed = nftables::remove_leftovers();
+    let removed = nftables::remove_leftovers(&interface);
     let ended = ended.map_err(CliError::io("watch over", "the agent".as_ref()))?;
     match ended {
         Ended::Asked(_) => Ok(removed.map_err(AgentError::from)?),
@@ -123,6 +124,8 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     let shared = datapath::shared();
     let metrics = config.metrics;
     let plan = Plan::new(config)?;
+    // Held until this process ends.
+    let _only = datapath::only_agent_of(plan.interface_name())?;
     let mut heart = Heartbeat::new();
     let mut beat = || heart.beat();
     let mut opened = || {
@@ -132,7 +135,7 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
         let served = http::serve(address, shared.clone());
         served.map(drop).map_err(|error| {
             AgentError::Value(format!(
-                "cannot show metrics at {address}: {error}; --metrics off does without"
+                "cannot show metrics at {address}: {error}; --metrics takes another address, and \"off\" does without"
             ))
         })
     };

@@ -21,7 +21,8 @@ use traced::Tracer;
 pub struct CompletionConfig {
     /// The source; `None`: eBPF if available, else counters.
     pub source: Option<Source>,
-    /// Shortest interval between wake-ups by eBPF, and the interval at which counters are read. While completions are outstanding, call
+    /// Shortest interval between wake-ups by eBPF, and between readings of counters, which are read less often where a reading takes
+    /// more than a 33rd of it. While completions are outstanding, call
     /// [`Completions::drain`] at this interval, since the last frames of a burst cause no wake-up.
     pub interval: Span,
     /// eBPF wakes the reader before the interval has passed when this many frames are pending.
@@ -167,6 +168,15 @@ impl Completions {
         match &self.source {
             Watch::Traced(tracer) => Some(tracer.as_fd()),
             Watch::Polled(_) => None,
+        }
+    }
+
+    /// The interval at which [`Self::drain`] finds something new while completions are outstanding.
+    #[must_use]
+    pub const fn interval(&self) -> Span {
+        match &self.source {
+            Watch::Traced(tracer) => tracer.interval(),
+            Watch::Polled(poller) => poller.interval(),
         }
     }
 

@@ -59,11 +59,17 @@ impl Reading {
     }
 }
 
-/// Reads the counters at an interval.
+/// The inverse of the share of time that readings may take.
+const REST: u64 = 33;
+/// Longest interval.
+const LONGEST: Span = Span::from_millis(50);
+
+/// Reads the counters at an interval, longer the more a reading takes: that of many stations is work for the kernel.
 #[derive(Debug)]
 pub(super) struct Poller {
     wireless: Wireless,
     interface: u32,
+    shortest: Span,
     interval: Span,
     read_at: Option<Instant>,
     readings: BTreeMap<MacAddress, Reading>,
@@ -77,6 +83,7 @@ impl Poller {
         Ok(Self {
             wireless,
             interface: interface.index,
+            shortest: interval,
             interval,
             read_at: None,
             readings: stations.iter().map(|station| (station.address, Reading::of(station))).collect(),
@@ -94,6 +101,7 @@ impl Poller {
         }
         self.read_at = Some(now);
         let stations = self.wireless.stations(self.interface)?;
+        self.interval = interval_of(crate::now().since(now), self.shortest);
         let readings: BTreeMap<MacAddress, Reading> =
             stations.iter().map(|station| (station.address, Reading::of(station))).collect();
         for (station, reading) in &readings {
@@ -107,14 +115,32 @@ impl Poller {
         Ok(())
     }
 
+    /// The interval to the next reading.
+    pub(super) const fn interval(&self) -> Span {
+        self.interval
+    }
+
     pub(super) const fn counters(&self) -> CompletionCounters {
         self.counters
     }
 }
 
+/// The interval at which readings that take `took` leave the processor to others.
+fn interval_of(took: Span, shortest: Span) -> Span {
+    (took * REST).clamp(shortest, LONGEST.max(shortest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_readings_are_rare() {
+        let (micros, millis) = (Span::from_micros, Span::from_millis);
+        assert_eq!(interval_of(micros(20), millis(1)), millis(1));
+        assert_eq!(interval_of(micros(500), millis(1)), micros(16_500));
+        assert_eq!(interval_of(millis(9), millis(1)), millis(50));
+    }
 
     const STATION: MacAddress = MacAddress([2, 0, 0, 0, 1, 0]);
 

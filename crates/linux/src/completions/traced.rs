@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
+use airbound_units::Span;
+
 use super::programs::{Programs, Settings};
 use super::record;
 use super::{Completion, CompletionConfig, CompletionCounters};
@@ -12,6 +14,7 @@ use crate::nl80211::WifiInterface;
 #[derive(Debug)]
 pub(super) struct Tracer {
     programs: Programs,
+    interval: Span,
     malformed: u64,
 }
 
@@ -31,7 +34,7 @@ impl Tracer {
         };
         let programs = Programs::load(settings)
             .map_err(|error| LinuxError::Unavailable { what: "eBPF in mac80211", why: error.to_string() })?;
-        Ok(Self { programs, malformed: 0 })
+        Ok(Self { programs, interval: config.interval, malformed: 0 })
     }
 
     pub(super) fn drain(&mut self, mut each: impl FnMut(&Completion)) {
@@ -43,6 +46,11 @@ impl Tracer {
             }
         });
         self.malformed += malformed;
+    }
+
+    /// The interval at which the last records of a burst are found.
+    pub(super) const fn interval(&self) -> Span {
+        self.interval
     }
 
     pub(super) fn counters(&self) -> CompletionCounters {
