@@ -75,6 +75,34 @@ begin; kill -9 $agent; end parent-killed
 # The worker hangs.
 begin; kill -STOP "$(worker)"; end hangs
 
+# The agent is asked to end while it holds packets.
+begin; before=$(held); kill -TERM $agent; end asked-to-end "$before packets held before"
+
+# A second agent for the same interface is refused, and the first goes on.
+begin
+airbound agent run $arguments --journal /run/second >/run/second.txt 2>&1 </dev/null
+second="the second ended with $?"
+end second-agent "$second"
+
+# 15 Mbit/s go to receivers that are not associated, as of a bridge that floods unknown addresses.
+begin
+nobodies=""
+for nobody in $(seq 14); do
+    ip neigh replace "10.0.0.$((100 + nobody))" lladdr "02:00:00:00:99:$(printf %02x $nobody)" dev wlan0 nud permanent
+    ip netns exec server timeout 6 /applets/ping -i 0.01 -c 450 -W 1 -s 1400 "10.0.0.$((100 + nobody))" >/dev/null 2>&1 &
+    nobodies="$nobodies $!"
+done
+end frames-to-nobody
+for nobody in $nobodies; do wait $nobody; done
+
+# The interface joins a bridge and leaves it: packets are held at another hook meanwhile.
+begin
+ip link add br9 type bridge; ip link set wlan0 master br9; sleep 0.3
+joined=$(nft list ruleset | grep -c 'chain bridged')
+ip link set wlan0 nomaster; ip link del br9; sleep 0.3
+routed=$(nft list ruleset | grep -c 'chain routed')
+end bridge-joined "bridged rules meanwhile: $joined, routed ones after it: $routed"
+
 # Another station disconnects and associates again.
 begin; ip netns exec sta2 iw dev wlan2 disconnect; sleep 1; connect 2; end station-leaves
 

@@ -63,6 +63,9 @@ pub struct Headers {
     pub is_fragment: bool,
     /// Whether it is TCP without data, mostly an acknowledgement; `false` if the total length is unknown (super-packets).
     pub is_bare_ack: bool,
+    /// Bytes of the IP header, its extensions and the transport's header, which each segment of a super-packet repeats; of other
+    /// transports than TCP and UDP those up to the transport.
+    pub length: usize,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -106,6 +109,7 @@ impl Headers {
                 ports: None,
                 is_fragment,
                 is_bare_ack: false,
+                length: header,
             }
             .with_transport(packet.get(header..).unwrap_or_default(), total.checked_sub(header)),
         )
@@ -152,6 +156,7 @@ impl Headers {
                 ports: None,
                 is_fragment,
                 is_bare_ack: false,
+                length: at,
             }
             .with_transport(packet.get(at..).unwrap_or_default(), left),
         )
@@ -164,10 +169,14 @@ impl Headers {
             return self;
         }
         self.ports = u16_at(transport, 0).zip(u16_at(transport, 2));
-        if self.protocol == TCP
-            && let (Some(length), Some(offset)) = (length, transport.get(12))
-        {
-            self.is_bare_ack = length == usize::from(offset >> 4) * 4;
+        match (self.protocol, transport.get(12)) {
+            (TCP, Some(offset)) => {
+                let header = usize::from(offset >> 4) * 4;
+                self.is_bare_ack = length == Some(header);
+                self.length += header;
+            }
+            (UDP, _) => self.length += 8,
+            _ => {}
         }
         self
     }

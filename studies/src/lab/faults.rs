@@ -18,6 +18,15 @@ struct Case {
     lives: bool,
     /// Whether its rules are there at the end of the case.
     rules: bool,
+    /// The datagrams that may be lost, if that is judged.
+    most_lost: Option<f64>,
+}
+
+impl Case {
+    /// A case in which no datagram may be lost.
+    const fn lossless(self) -> Self {
+        Self { most_lost: Some(0.0), ..self }
+    }
 }
 
 const fn case(
@@ -27,16 +36,21 @@ const fn case(
     lives: bool,
     rules: bool,
 ) -> Case {
-    Case { name, what, longest_ms, lives, rules }
+    Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 11] = [
-    case("nothing", "nothing happens", Some(50.0), true, true),
+const CASES: [Case; 15] = [
+    case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
-    case("parent-killed", "kill -9 of the part that watches", Some(100.0), false, false),
+    case("parent-killed", "kill -9 of the part that watches", Some(100.0), false, false).lossless(),
     case("hangs", "it hangs (SIGSTOP)", Some(1000.0), false, false),
-    case("station-leaves", "another station leaves and comes back", Some(100.0), true, true),
+    case("asked-to-end", "it is asked to end (SIGTERM)", Some(100.0), false, false).lossless(),
+    case("second-agent", "a second agent is started for the interface", Some(100.0), true, true).lossless(),
+    case("frames-to-nobody", "15 Mb/s to receivers that are not associated", Some(100.0), true, true)
+        .lossless(),
+    case("bridge-joined", "the interface joins a bridge and leaves it", None, true, true),
+    case("station-leaves", "another station leaves and comes back", Some(100.0), true, true).lossless(),
     case("interface-down", "the interface goes down and up", None, true, true),
     case("hostapd-restarted", "hostapd is restarted", None, true, true),
     case("rules-flushed", "somebody else removes all rules", Some(100.0), true, true),
@@ -77,13 +91,13 @@ fn line<'a>(output: &'a str, name: &str) -> Option<Line<'a>> {
     })
 }
 
-/// Returns the rows of the script's output: two for each case, not run where a line is missing.
+/// Returns the rows of the script's output: two or three for each case, not run where a line is missing.
 #[must_use]
 pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
     CASES.iter().flat_map(|case| rows_of(case, line(output, case.name))).collect()
 }
 
-fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
+fn rows_of(case: &Case, line: Option<Line<'_>>) -> Vec<ValidationRow> {
     let lost = line.as_ref().map_or_else(String::new, |line| {
         let note = if line.note.is_empty() { String::new() } else { format!("; {}", line.note) };
         format!(
@@ -101,7 +115,18 @@ fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
         let rules = if line.rules_after { "there" } else { "gone" };
         format!("agent {}, its rules {rules}, {} when it was told to end", line.agent, line.left)
     });
-    [
+    let datagrams = case.most_lost.map(|most| {
+        ValidationRow::judged(
+            case.name,
+            "datagrams lost",
+            "",
+            Some(most),
+            line.as_ref().and_then(|line| line.datagrams_lost.parse().ok()),
+            Some(Tolerance::AtMost),
+            String::new(),
+        )
+    });
+    let rows = [
         ValidationRow::judged(
             case.name,
             format!("{}: longest time without an answer", case.what),
@@ -120,7 +145,8 @@ fn rows_of(case: &Case, line: Option<Line<'_>>) -> [ValidationRow; 2] {
             Some(Tolerance::AtLeast),
             state,
         ),
-    ]
+    ];
+    rows.into_iter().chain(datagrams).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use airbound_linux::neighbours::Neighbours;
 use airbound_linux::nfqueue::{Layer, Packet};
 use airbound_linux::packet::{Headers, PriorityMap};
 use airbound_linux::{MacAddress, nl80211};
-use airbound_units::{BitRate, Span};
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
 
@@ -20,8 +20,17 @@ use crate::expression::Facts;
 const MARK: u32 = 0xab00_0000;
 /// Mask of the bits of a packet's number that the mark carries.
 const NUMBER: u32 = 0x00ff_ffff;
-/// Payload of a segment of a super-packet: an assumption, since NFQUEUE does not report the segment size.
-const SEGMENT: u64 = 1448;
+/// Length of the segments of a super-packet, from the IP header on: an assumption, since NFQUEUE does not report it. With shorter ones a
+/// super-packet counts as complete before its last frame; with longer ones it would wait for frames that never come.
+const SEGMENT: u64 = 1500;
+
+/// The number of frames that a super-packet becomes.
+fn segments_of(length: ByteCount, headers: usize) -> u16 {
+    let headers = headers as u64;
+    let each = SEGMENT.saturating_sub(headers).max(1);
+    let count = length.as_u64().saturating_sub(headers).div_ceil(each).max(1);
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
 
 /// The mark of a released packet.
 pub(super) const fn mark_of(ticket: Ticket) -> u32 {
@@ -62,7 +71,10 @@ impl Classifier {
         });
         let rule = facts.and_then(|facts| self.rules.iter().position(|rule| rule.condition.matches(&facts)));
         let dscp = headers.map(|headers| headers.dscp);
-        let segments = if packet.is_super_packet { packet.length.as_u64().div_ceil(SEGMENT) } else { 1 };
+        let segments = match headers {
+            Some(headers) if packet.is_super_packet => segments_of(packet.length, headers.length),
+            _ => 1,
+        };
         Arrival {
             ticket: Ticket(packet.id.0),
             station,
@@ -70,7 +82,7 @@ impl Classifier {
             rule: rule.and_then(|rule| u16::try_from(rule).ok()),
             category: self.priorities.category(packet.priority, packet.vlan, dscp),
             size: packet.length,
-            segments: u16::try_from(segments).unwrap_or(u16::MAX),
+            segments,
         }
     }
 
@@ -164,8 +176,6 @@ pub(super) fn share(part: Option<Span>, whole: Span) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use airbound_units::ByteCount;
-
     use super::*;
 
     fn classifier(last: u32) -> Classifier {
@@ -181,6 +191,17 @@ mod tests {
             assert_eq!(mark >> 24, 0xab);
             assert_eq!(classifier(last).ticket(mark), Ticket(number), "{last} {number}");
         }
+    }
+
+    #[test]
+    fn a_super_packet_becomes_as_many_frames_as_the_kernel_makes() {
+        // TCP over IPv4 with timestamps: 52 B of headers, segments of 1448 B.
+        for (segments, last) in [(1, 100), (1, 1448), (2, 1), (2, 1448), (44, 1448)] {
+            let length = ByteCount::new(52 + (u64::from(segments) - 1) * 1448 + last);
+            assert_eq!(segments_of(length, 52), segments, "{segments} {last}");
+        }
+        assert_eq!(segments_of(ByteCount::ZERO, 52), 1);
+        assert_eq!(segments_of(ByteCount::new(65_535), usize::MAX), 1);
     }
 
     #[test]

@@ -36,13 +36,22 @@ impl std::fmt::Debug for Around<'_> {
     }
 }
 
-/// Makes this process the interface's only agent, as long as the result lives.
+/// The two processes of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    /// The one that watches.
+    Watches,
+    /// The one that holds packets, which may outlive the other for a moment.
+    Holds,
+}
+
+/// Makes this process the only one of its kind for an interface, as long as the result lives.
 ///
 /// # Errors
 /// Another process is.
-pub fn only_agent_of(interface: &str) -> Result<OnlyAgent, AgentError> {
+pub fn only_agent_of(interface: &str, process: Process) -> Result<OnlyAgent, AgentError> {
     // An abstract name: it belongs to the network namespace, and goes with its socket.
-    let name = SocketAddr::from_abstract_name(format!("airbound-agent-{interface}"));
+    let name = SocketAddr::from_abstract_name(format!("airbound-agent-{process:?}-{interface}"));
     let socket = name.and_then(|name| UnixListener::bind_addr(&name));
     socket.map(OnlyAgent).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {

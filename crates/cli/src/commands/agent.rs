@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use airbound_agent::config::{Config, Metrics, Rule};
-use airbound_agent::datapath::{Around, Plan};
+use airbound_agent::datapath::{Around, Plan, Process};
 use airbound_agent::supervise::{Ended, Heartbeat, supervise};
 use airbound_agent::{AgentError, datapath, http, status};
 use airbound_control::queue::Demand;
@@ -81,6 +81,8 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     if run.dry_run {
         return Ok(output::print(&plan.to_text())?);
     }
+    // Before anything is changed: the end of this process removes the interface's rules.
+    let _only = datapath::only_agent_of(&interface, Process::Watches)?;
     if !verbosity.quiet && !verbosity.json {
         output::remark(plan.to_text().trim_end());
     }
@@ -125,7 +127,7 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     let metrics = config.metrics;
     let plan = Plan::new(config)?;
     // Held until this process ends.
-    let _only = datapath::only_agent_of(plan.interface_name())?;
+    let _only = datapath::only_agent_of(plan.interface_name(), Process::Holds)?;
     let mut heart = Heartbeat::new();
     let mut beat = || heart.beat();
     let mut opened = || {
