@@ -17,8 +17,8 @@ pub use rules::{RULES, Rule};
 pub use trial::Trial;
 
 use crate::comparison::{Comparison, SchemeRuns};
-use crate::facts::Facts;
 use crate::grid::wrapped;
+use crate::groups::Group;
 
 /// The verdict of a comparison, or of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -91,8 +91,11 @@ pub struct Bottleneck {
     pub cause: Cause,
     /// Figure that it bounds.
     pub figure: Figure,
-    /// The flow.
+    /// The flow, or the group of flows.
     pub flow: String,
+    /// The flow, or the members of the group.
+    #[serde(skip)]
+    pub members: Vec<String>,
     /// The scheme of the runs.
     pub scheme: String,
     /// Name of the rule.
@@ -115,10 +118,9 @@ pub struct Finding {
 }
 
 impl Comparison {
-    /// The same with facts of the scenario for its verdict.
-    #[must_use]
-    pub fn with_facts(self, facts: Facts) -> Self {
-        Self { facts, ..self }
+    /// Whether a scheme serves a group: one that starves it, or loses more of it than others, is never chosen for its latency.
+    pub(crate) fn serves(&self, scheme: &SchemeRuns, group: &Group) -> bool {
+        choice::able(self, group, choice::Measure::Latency).0.iter().any(|able| able.name == scheme.name)
     }
 
     /// The verdict.
