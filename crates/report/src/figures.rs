@@ -135,7 +135,8 @@ impl Comparison {
         };
         let chart = |of: &str, bars: Vec<(String, [f64; 6])>| {
             let caption = format!("Where the mean latency of {of} went{left_out}{}.", self.seed_words());
-            (!bars.is_empty()).then(|| Chart { kind: ChartKind::Split(Split { bars }), caption })
+            let is_drawn = !bars.is_empty();
+            is_drawn.then_some(Chart { kind: ChartKind::Split(Split { bars }), caption })
         };
         let groups = || self.focus_first().take(MOST_GROUPS);
         let options = if let [scheme] = self.schemes.as_slice() {

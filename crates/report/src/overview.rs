@@ -121,7 +121,7 @@ impl Comparison {
         };
         let values: Vec<_> = self.schemes.iter().map(of).collect();
         let rank = |(place, (met, measured)): (usize, &(Option<f64>, Option<Spread>))| {
-            let serves = self.schemes.get(place).is_some_and(|scheme| self.serves(scheme, group));
+            let serves = self.schemes.get(place).is_some_and(|scheme| self.refusal(scheme, group).is_none());
             Some((-met.filter(|_| serves)?.min(MET), (*measured)?.median))
         };
         let best = values
@@ -133,7 +133,7 @@ impl Comparison {
             let (share, measured) = *value;
             let seconds =
                 share.map_or(String::new(), |share| format!("met in {:.0} % of the seconds", 100.0 * share));
-            let lost = self.schemes.get(place).and_then(|scheme| self.lost(scheme, group));
+            let hidden = self.schemes.get(place).and_then(|scheme| self.hidden(scheme, group));
             let grade = match share {
                 Some(share) if share >= MET => Grade::Good,
                 Some(share) if share >= MOSTLY => Grade::Fair,
@@ -142,7 +142,7 @@ impl Comparison {
             };
             Score {
                 text: measured.map_or(NOTHING.to_owned(), |value| format!("{}{}", between(value), " ms")),
-                detail: [seconds, lost.unwrap_or_default()].join(", ").trim_matches([',', ' ']).to_owned(),
+                detail: [seconds, hidden.unwrap_or_default()].join(", ").trim_matches([',', ' ']).to_owned(),
                 grade,
                 is_best: self.schemes.len() > 1 && best.is_some() && rank((place, value)) == best,
             }
@@ -162,15 +162,20 @@ impl Comparison {
         };
         let (figure, unit) = if is_transfer { ("goodput", "Mb/s") } else { ("p95", "ms") };
         let head = format!("{}: {figure}", group.label());
-        let serves = |scheme: &SchemeRuns| is_transfer || self.serves(scheme, group);
-        let lost = |scheme: &SchemeRuns| self.lost(scheme, group).unwrap_or_default();
-        self.plain(head, unit, is_transfer, value, serves, lost)
+        let serves = |scheme: &SchemeRuns| is_transfer || self.refusal(scheme, group).is_none();
+        let hidden = |scheme: &SchemeRuns| {
+            if is_transfer { String::new() } else { self.hidden(scheme, group).unwrap_or_default() }
+        };
+        self.plain(head, unit, is_transfer, value, serves, hidden)
     }
 
-    /// The share of lost packets in words, if latencies hide much of them.
-    fn lost(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
+    /// What a latency hides: why the scheme is not chosen, or the share of lost packets.
+    fn hidden(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
         /// Share from which on it matters.
         const LEAST: f64 = 0.001;
+        if let Some(reason) = self.refusal(scheme, group) {
+            return Some(reason);
+        }
         let lost = scheme.spread(|summary| self.mean_of(summary, group, &|flow| flow.loss_rate))?.median;
         (lost >= LEAST).then(|| format!("{} % lost", number(100.0 * lost)))
     }

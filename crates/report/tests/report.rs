@@ -34,7 +34,7 @@ fn assert_stands_alone(html: &str) {
         assert_eq!(html.matches(open).count(), html.matches(close).count(), "{open}");
     }
     assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
-    assert!(html.contains("<meta charset=\"utf-8\">"));
+    assert!(html.contains("<meta charset=\"utf-8\">") && html.contains("default-src 'none'"));
 }
 
 #[test]

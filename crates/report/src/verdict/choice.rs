@@ -176,6 +176,7 @@ fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Cho
     }
     sentence.push('.');
     if !refused.is_empty() && measure != Measure::Goodput {
+        let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
         sentence += &format!(" Left out: {}.", refused.join("; "));
     }
     Some(Choice {
@@ -209,7 +210,7 @@ pub(super) fn able<'a>(
     comparison: &'a Comparison,
     flow: &Group,
     measure: Measure,
-) -> (Vec<&'a SchemeRuns>, Vec<String>) {
+) -> (Vec<&'a SchemeRuns>, Vec<(&'a str, String)>) {
     let all: Vec<&SchemeRuns> = comparison.schemes.iter().collect();
     if matches!(measure, Measure::Utility | Measure::Goodput | Measure::Missed) {
         return (all, Vec::new());
@@ -227,9 +228,10 @@ pub(super) fn able<'a>(
     for scheme in all {
         let (goodput, loss) = (goodput(scheme), loss(scheme));
         if 100.0 * goodput < DELIVERS.threshold * most {
-            refused.push(format!("{} delivers {} of {} Mb/s", scheme.name, number(goodput), number(most)));
+            let reason = format!("delivers {} of {} Mb/s", number(goodput), number(most));
+            refused.push((scheme.name.as_str(), reason));
         } else if 100.0 * (loss - least) > LOSES.threshold {
-            refused.push(format!("{} loses {} of the packets", scheme.name, percent(loss)));
+            refused.push((scheme.name.as_str(), format!("loses {} of the packets", percent(loss))));
         } else {
             able.push(scheme);
         }

@@ -118,9 +118,10 @@ pub struct Finding {
 }
 
 impl Comparison {
-    /// Whether a scheme serves a group: one that starves it, or loses more of it than others, is never chosen for its latency.
-    pub(crate) fn serves(&self, scheme: &SchemeRuns, group: &Group) -> bool {
-        choice::able(self, group, choice::Measure::Latency).0.iter().any(|able| able.name == scheme.name)
+    /// The reason why a scheme is not chosen for the latency of a group: it starves the group, or loses more of it than others.
+    pub(crate) fn refusal(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
+        let (_, refused) = choice::able(self, group, choice::Measure::Latency);
+        refused.into_iter().find(|(name, _)| *name == scheme.name).map(|(_, reason)| reason)
     }
 
     /// The verdict.
