@@ -169,7 +169,7 @@ impl Comparison {
         self.plain(head, unit, is_transfer, value, serves, hidden)
     }
 
-    /// What a latency hides: why the scheme is not chosen, or the share of lost packets.
+    /// The facts that a latency hides: why the scheme is not chosen, or the share of lost packets.
     fn hidden(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
         /// Share from which on it matters.
         const LEAST: f64 = 0.001;
