@@ -41,6 +41,9 @@ EOF
             tail -n 3 "$VENV/pip.log" >&2
             skip "the packages of the tests cannot be installed (pip, above)"
         }
+        # The extra `pages` of pyproject.toml: pages are tested in a browser where it can be had.
+        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$(sed -n 's/^pages = \["\(.*\)"\]/\1/p' pyproject.toml)" \
+            >>"$VENV/pip.log" 2>&1 || echo "SKIPPED: playwright cannot be installed; pages are not tested in a browser" >&2
         cp "$VENV/wanted.txt" "$VENV/installed.txt"
     fi
 }

@@ -219,6 +219,9 @@ pub(crate) struct Effort {
     /// Log neither packets nor transmissions
     #[arg(long)]
     pub(crate) no_packet_log: bool,
+    /// Print every flow of a group in a row of its own
+    #[arg(long)]
+    pub(crate) members: bool,
 }
 
 impl Effort {
@@ -337,6 +340,9 @@ pub(crate) struct Report {
     /// Baseline scheme for costs
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
+    /// Print every flow of a group in a row of its own
+    #[arg(long)]
+    pub(crate) members: bool,
 }
 
 #[derive(Debug, Args)]

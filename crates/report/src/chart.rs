@@ -1,10 +1,4 @@
-//! Charts of a reproduction as data, and the page that contains them.
-
-use crate::error::ReportError;
-use crate::figures::Figure;
-use crate::grid::Grid;
-use crate::page::{Section, page};
-use crate::plot::{self, Frame};
+//! Charts as data.
 
 /// A named line.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,8 +45,42 @@ pub type Band = Vec<(f64, f64, f64)>;
 pub struct Tails {
     /// Kind of the samples, such as "packets".
     pub samples: String,
-    /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; at most seven lines are drawn.
+    /// Points are (latency in ms, share of the samples above it, 0 to 1), by ascending latency; at most seven lines are drawn. A line
+    /// that ends above zero has a floor: the share of samples that never arrive.
     pub lines: Vec<Line>,
+    /// A demand, drawn where a line is to pass below: its name, the latency in ms and the share that may be above it.
+    pub demand: Option<(String, f64, f64)>,
+}
+
+/// Small multiples: one line each, over the same axes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Panels {
+    /// Quantity on the vertical axis, with its unit; time in seconds is on the horizontal one.
+    pub y: String,
+    /// The lines, each with the band around it, which may be empty.
+    pub panels: Vec<(Line, Band)>,
+    /// A dashed horizontal line in all of them: a demand.
+    pub level: Option<(String, f64)>,
+}
+
+/// Mean latencies divided into the six stages, as bars.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Split {
+    /// Name of each bar, and the mean time in each stage, ms.
+    pub bars: Vec<(String, [f64; 6])>,
+}
+
+/// Rows of dots: a row for each group of flows, a dot for each scheme.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Dots {
+    /// Quantity on the axis, with its unit.
+    pub x: String,
+    /// Whether the axis is logarithmic; otherwise it contains zero.
+    pub logarithmic: bool,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// The name of each scheme, and its dot in each row.
+    pub series: Vec<(String, Vec<Option<Bar>>)>,
 }
 
 /// One bar: a value, its range over seeds, and a reference value.
@@ -94,6 +122,8 @@ pub struct Matrix {
     pub best: f64,
     /// The value of the darkest cell; below `best` if larger values are better.
     pub worst: f64,
+    /// The shade of each cell of each panel, 0 (white) to 1 (darkest), instead of that between `best` and `worst`; empty for none.
+    pub shades: Vec<Vec<Vec<f64>>>,
 }
 
 /// A chart with the sentence below it.
@@ -117,120 +147,10 @@ pub enum ChartKind {
     Bars(Bars),
     /// See [`Matrix`].
     Matrix(Matrix),
-}
-
-impl Chart {
-    fn figure(&self) -> Result<Option<Figure>, ReportError> {
-        let svg = match &self.kind {
-            ChartKind::Lines(chart) => {
-                let frame = Frame {
-                    x: chart.x.clone(),
-                    y: chart.y.clone(),
-                    logarithmic: chart.logarithmic,
-                    top: chart.top,
-                    levels: chart.levels.clone(),
-                    marks: chart.marks.clone(),
-                    bands: chart.bands.clone(),
-                };
-                plot::lines(&drawn(&chart.lines), &frame)?
-            }
-            ChartKind::Tails(chart) => plot::exceedance(&chart.samples, &drawn(&chart.lines))?,
-            ChartKind::Bars(chart) => {
-                let upright = |bar: &Bar| plot::UprightBar {
-                    value: bar.value,
-                    range: bar.range,
-                    reference: bar.reference,
-                };
-                let series: Vec<plot::Series> = chart
-                    .series
-                    .iter()
-                    .map(|(name, bars)| {
-                        (name.clone(), bars.iter().map(|bar| bar.as_ref().map(upright)).collect())
-                    })
-                    .collect();
-                plot::grouped_bars(&chart.y, &chart.groups, &series)?
-            }
-            ChartKind::Matrix(chart) => {
-                let panels: Vec<plot::Panel> = chart.panels.clone();
-                let scale = plot::Scale { best: chart.best, worst: chart.worst };
-                plot::matrix((&chart.across, &chart.down), &chart.columns, &chart.rows, &panels, scale)?
-            }
-        };
-        Ok(svg.map(|svg| Figure { svg, caption: self.caption.clone() }))
-    }
-}
-
-/// The lines that are drawn.
-fn drawn(lines: &[Line]) -> Vec<plot::Line> {
-    let line = |line: &Line| plot::Line { name: line.name.clone(), points: line.points.clone() };
-    lines.iter().take(plot::MOST_LINES).map(line).collect()
-}
-
-/// A part of a reproduction, for one or a few figures of the paper.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Chapter {
-    /// Its heading.
-    pub title: String,
-    /// Description of the experiment, in a few sentences.
-    pub text: String,
-    /// Tables.
-    pub tables: Vec<Grid>,
-    /// Charts.
-    pub charts: Vec<Chart>,
-}
-
-impl Chapter {
-    fn section(&self) -> Result<Section, ReportError> {
-        let figures: Result<Vec<Option<Figure>>, ReportError> =
-            self.charts.iter().map(Chart::figure).collect();
-        Ok(Section {
-            title: self.title.clone(),
-            text: self.text.clone(),
-            tables: self.tables.clone(),
-            figures: figures?.into_iter().flatten().collect(),
-            ..Section::default()
-        })
-    }
-}
-
-/// Chapters as one self-contained HTML page; `folded` are titled texts at its end.
-///
-/// # Errors
-/// If a chart or the page cannot be rendered, which are defects.
-pub fn chapters_html(
-    title: &str,
-    subtitle: &str,
-    chapters: &[Chapter],
-    folded: &[(String, String)],
-) -> Result<String, ReportError> {
-    let mut sections =
-        chapters.iter().map(Chapter::section).collect::<Result<Vec<Section>, ReportError>>()?;
-    if let Some(last) = sections.last_mut() {
-        last.folded = folded.to_vec();
-    }
-    page(title, subtitle, &sections)
-}
-
-/// A reproduction as one HTML page: the verdicts, each table under its title, the chapters, and the reasons.
-///
-/// # Errors
-/// If a chart or the page cannot be rendered, which are defects.
-pub fn reproduction_html(
-    title: &str,
-    subtitle: &str,
-    verdicts: &[Grid],
-    chapters: &[Chapter],
-    reasons: &Grid,
-) -> Result<String, ReportError> {
-    let table = |table: &Grid| Section {
-        title: table.title.clone(),
-        tables: vec![Grid { title: String::new(), ..table.clone() }],
-        ..Section::default()
-    };
-    let mut sections: Vec<Section> = verdicts.iter().map(table).collect();
-    for chapter in chapters {
-        sections.push(chapter.section()?);
-    }
-    sections.push(table(reasons));
-    page(title, subtitle, &sections)
+    /// See [`Panels`].
+    Panels(Panels),
+    /// See [`Split`].
+    Split(Split),
+    /// See [`Dots`].
+    Dots(Dots),
 }

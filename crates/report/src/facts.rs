@@ -13,6 +13,8 @@ pub struct Facts {
     pub aggregates: bool,
     /// Its flows.
     pub flows: Vec<FlowFacts>,
+    /// Its stations: name, and name of the entry that makes it.
+    pub stations: Vec<(String, String)>,
 }
 
 /// Facts of one flow.
@@ -20,6 +22,8 @@ pub struct Facts {
 pub struct FlowFacts {
     /// Its name.
     pub name: String,
+    /// Name of the entry that makes it; flows of one entry are shown as a group.
+    pub group: String,
     /// One-way delay of its packets on the wire, without queueing.
     pub delay: Span,
     /// Its start, counted from the beginning of the run.

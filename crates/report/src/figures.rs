@@ -1,135 +1,308 @@
-//! The figures of a comparison.
+//! The charts of a comparison.
 
-use airbound_record::{Component, SeriesRow};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-use crate::comparison::{Comparison, SchemeRuns};
-use crate::error::ReportError;
-use crate::plot::{Frame, Line, MOST_LINES, exceedance, lines as plot_lines, split_bars};
+use airbound_record::{Component, SeriesRow, Summary};
 
-/// Limit of windows of a time series; more are merged.
-const MOST_WINDOWS: usize = 400;
-/// Limit of flows whose split is drawn; tables have all.
-const MOST_FLOWS: usize = 12;
+use crate::chart::{Band, Bar, Chart, ChartKind, Dots, Line, Panels, Split, Tails};
+use crate::comparison::{Comparison, SchemeRuns, relative_change};
+use crate::grid::Spread;
+use crate::groups::Group;
+use crate::page::Pick;
+use crate::plot::SERIES;
 
-/// A plot with the sentence below it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Figure {
-    pub(crate) svg: String,
-    pub(crate) caption: String,
+/// Limit of windows of a small plot; more are merged.
+const MOST_WINDOWS: usize = 200;
+/// Limit of groups whose split is drawn, and of rows of dots; tables have all.
+const MOST_GROUPS: usize = 12;
+
+/// A line for a scheme, or for a group of a single scheme.
+struct Subject<'a> {
+    name: String,
+    scheme: &'a SchemeRuns,
+    group: &'a Group,
 }
 
 impl Comparison {
-    /// The subjects of the lines: schemes, or the flows of a single scheme.
-    fn subjects(&self) -> (Vec<(String, &SchemeRuns, String)>, String) {
-        let names = self.flow_names();
-        if self.schemes.len() > 1 {
-            let all = self.schemes.iter().map(|scheme| (scheme.name.clone(), scheme, self.focus.clone()));
-            (all.collect(), format!("flow {}", self.focus))
-        } else {
-            let focus_first = std::iter::once(&self.focus).chain(names.iter().filter(|n| **n != self.focus));
-            let all = focus_first
-                .flat_map(|flow| self.schemes.iter().map(move |s| (flow.clone(), s, flow.clone())));
-            (all.collect(), "all flows".to_owned())
+    /// The schemes with the group in focus, or a single scheme with all groups; and the words of the caption.
+    fn subjects(&self) -> (Vec<Subject<'_>>, String) {
+        let Some(focus) = self.focus() else { return (Vec::new(), String::new()) };
+        if let [scheme] = self.schemes.as_slice() {
+            let all = self.focus_first().map(|group| Subject { name: group.label(), scheme, group });
+            return (all.collect(), String::new());
         }
+        let all =
+            self.schemes.iter().map(|scheme| Subject { name: scheme.name.clone(), scheme, group: focus });
+        (all.collect(), format!(" of {}", focus.label()))
     }
 
-    /// Lines of all subjects with data, and the text of the caption, which names omissions.
-    fn lines(&self, points: impl Fn(&SchemeRuns, &str) -> Vec<Option<(f64, f64)>>) -> (Vec<Line>, String) {
-        let (subjects, what) = self.subjects();
-        let all =
-            subjects.into_iter().map(|(name, scheme, flow)| Line { name, points: points(scheme, &flow) });
-        let mut lines: Vec<Line> = all.filter(|line| line.points.iter().any(Option::is_some)).collect();
-        let count = lines.len();
-        lines.truncate(MOST_LINES);
-        let what =
-            if count > MOST_LINES { format!("{what} (the first {MOST_LINES} of {count})") } else { what };
-        (lines, what)
+    fn seed_words(&self) -> &'static str {
+        if self.seeds() > 1 { "; all seeds together" } else { "" }
     }
 
     /// Complementary distributions of the latencies of packets and video frames.
-    pub(crate) fn distributions(&self) -> Result<Vec<Figure>, ReportError> {
-        let mut figures = Vec::new();
+    pub(crate) fn distributions(&self) -> Pick {
         let components = [
             (Component::Latency, "packets"),
             (Component::Frame, "video frames"),
-            (Component::FirstTimeFrame, "video frames that no retransmission completed"),
+            (Component::FirstTimeFrame, "frames that no retransmission completed"),
         ];
-        for (component, of) in components {
-            let (lines, what) = self.lines(|scheme, flow| exceeding(scheme, flow, component));
-            let svg = exceedance("packets", &lines)?;
-            let seeds = if self.seeds() > 1 { "; all seeds together" } else { "" };
+        let (subjects, what) = self.subjects();
+        let option = |(component, samples): (Component, &str)| {
+            let lines = subjects.iter().map(|subject| Line {
+                name: subject.name.clone(),
+                points: self.exceeding(subject, component),
+            });
+            let mut lines: Vec<Line> = lines.filter(|line| line.points.iter().any(Option::is_some)).collect();
+            let count = lines.len();
+            lines.truncate(SERIES);
+            if count == 0 {
+                return None;
+            }
+            let left_out =
+                if count > SERIES { format!(" (the first {SERIES} of {count})") } else { String::new() };
+            let is_packets = component == Component::Latency;
+            let floor = if is_packets {
+                "; a line that ends above the axis ends at the share that was lost"
+            } else {
+                ""
+            };
+            let demand = self.demand().filter(|_| is_packets);
+            let demanded = if demand.is_some() {
+                "; the demand counts on the Wi-Fi part of the latency only"
+            } else {
+                ""
+            };
             let caption = format!(
-                "Latency of {of}, {what}: the share of {of} that took longer{seeds}. 1 % is the 99th percentile, \
-                 0.01 % the 99.99th."
+                "The share of {samples}{what}{left_out} that took longer{floor}{demanded}{}. 1 % is the 99th percentile.",
+                self.seed_words()
             );
-            figures.extend(svg.map(|svg| Figure { svg, caption }));
-        }
-        Ok(figures)
+            let kind = ChartKind::Tails(Tails { samples: samples.to_owned(), lines, demand });
+            Some((samples.to_owned(), Chart { kind, caption }))
+        };
+        Pick { label: "Latency of".to_owned(), options: components.into_iter().filter_map(option).collect() }
     }
 
-    /// Latency, goodput and queue over time, of the first seed.
-    pub(crate) fn time_series(&self) -> Result<Vec<Figure>, ReportError> {
-        type Pick = fn(&SeriesRow) -> Option<f64>;
-        let picks: [(&'static str, Pick, Gather); 3] = [
+    /// The demand of the group in focus: its words, the latency in ms, and the share that may be above it.
+    fn demand(&self) -> Option<(String, f64, f64)> {
+        let demand = self.example(self.focus()?)?.demand?;
+        Some((
+            format!("demand {} ms (Wi-Fi part)", demand.latency_ms),
+            demand.latency_ms,
+            1.0 - demand.percentile / 100.0,
+        ))
+    }
+
+    /// The steps of (latency in ms, share of samples above it), from the shortest latency on. Lost packets are above all.
+    fn exceeding(&self, subject: &Subject<'_>, component: Component) -> Vec<Option<(f64, f64)>> {
+        let mut buckets = BTreeMap::<_, u64>::new();
+        for run in &subject.scheme.runs {
+            for flow in self.numbers_of(run, subject.group) {
+                run.buckets(flow, component)
+                    .for_each(|(high, count)| *buckets.entry(high).or_default() += count);
+            }
+        }
+        if buckets.is_empty() {
+            return Vec::new();
+        }
+        let lost = if component == Component::Latency {
+            self.members(subject.scheme, subject.group).map(|flow| flow.packets.dropped).sum()
+        } else {
+            0
+        };
+        let total = buckets.values().sum::<u64>() + lost;
+        let (mut above, mut shown) = (total, total);
+        let mut points = Vec::new();
+        for (high, count) in buckets {
+            above -= count;
+            // Invisible steps are merged.
+            if above == lost || shown as f64 / above as f64 > 1.02 {
+                for share in [shown, above] {
+                    points.push(Some((high.as_millis_f64(), share as f64 / total as f64)));
+                }
+                shown = above;
+            }
+        }
+        points
+    }
+
+    /// The mean latency by stage, for one group at a time, that in focus first.
+    pub(crate) fn splits(&self) -> Pick {
+        let left_out = if self.flows.all().len() > MOST_GROUPS {
+            format!(" (the first {MOST_GROUPS} of {})", self.flows.all().len())
+        } else {
+            String::new()
+        };
+        let chart = |of: &str, bars: Vec<(String, [f64; 6])>| {
+            let caption = format!("Where the mean latency of {of} went{left_out}{}.", self.seed_words());
+            let is_drawn = !bars.is_empty();
+            is_drawn.then_some(Chart { kind: ChartKind::Split(Split { bars }), caption })
+        };
+        let groups = || self.focus_first().take(MOST_GROUPS);
+        let options = if let [scheme] = self.schemes.as_slice() {
+            let bars = groups().filter_map(|group| Some((group.label(), self.mean_split(scheme, group)?)));
+            chart("each flow", bars.collect())
+                .map(|chart| ("each flow".to_owned(), chart))
+                .into_iter()
+                .collect()
+        } else {
+            let option = |group: &Group| {
+                let bars =
+                    self.schemes.iter().filter_map(|s| Some((s.name.clone(), self.mean_split(s, group)?)));
+                Some((group.label(), chart(&group.label(), bars.collect())?))
+            };
+            groups().filter_map(option).collect()
+        };
+        Pick { label: "Where the time went:".to_owned(), options }
+    }
+
+    /// Mean of each stage over all packets of all members and seeds, ms.
+    pub(crate) fn mean_split(&self, scheme: &SchemeRuns, group: &Group) -> Option<[f64; 6]> {
+        let (mut sums, mut packets) = ([0.0; 6], 0);
+        for run in &scheme.runs {
+            for (means, count) in self.numbers_of(run, group).into_iter().filter_map(|flow| run.split(flow)) {
+                packets += count;
+                for (sum, mean) in sums.iter_mut().zip(means) {
+                    *sum += mean * count as f64;
+                }
+            }
+        }
+        (packets > 0).then(|| sums.map(|sum| sum / packets as f64))
+    }
+
+    /// Change of goodput, and latency, of the other groups under each scheme.
+    pub(crate) fn cost_dots(&self) -> Vec<Chart> {
+        let Some(base) = self.base().filter(|_| self.schemes.len() > 1) else { return Vec::new() };
+        let count = self.others().count();
+        let groups: Vec<&Group> = self.others().take(MOST_GROUPS).collect();
+        let left_out = if count > groups.len() {
+            format!(" (the first {MOST_GROUPS} of {count})")
+        } else {
+            String::new()
+        };
+        let rows: Vec<String> = groups.iter().map(|group| group.label()).collect();
+        let dot = |spread: Spread| Bar {
+            value: spread.median,
+            range: Some((spread.low, spread.high)),
+            reference: None,
+        };
+        let ranges = if self.seeds() > 1 { "; the lines are the ranges over the seeds" } else { "" };
+        let series =
+            |value: &dyn Fn(&SchemeRuns, &Group) -> Option<Spread>| -> Vec<(String, Vec<Option<Bar>>)> {
+                let of = |scheme: &SchemeRuns| {
+                    (scheme.name.clone(), groups.iter().map(|group| value(scheme, group).map(dot)).collect())
+                };
+                self.schemes.iter().map(of).collect()
+            };
+        let goodput = |scheme: &SchemeRuns, group: &Group| {
+            relative_change(scheme, base, |summary: &Summary| self.goodput_of(summary, group))
+        };
+        let p95 = |scheme: &SchemeRuns, group: &Group| {
+            let positive = |flow: &airbound_record::FlowSummary| flow.latency_ms.p95.filter(|ms| *ms > 0.0);
+            scheme.spread(|summary| self.middle_of(summary, group, &positive))
+        };
+        let chart = |x: &str, logarithmic: bool, series, caption: String| {
+            let kind = ChartKind::Dots(Dots { x: x.to_owned(), logarithmic, rows: rows.clone(), series });
+            Chart { kind, caption }
+        };
+        let change = format!("Goodput of the other flows{left_out}, change against {}{ranges}.", base.name);
+        let latency = format!("95th percentile of their latency{left_out}, logarithmic{ranges}.");
+        vec![
+            chart("change of goodput (%)", false, series(&goodput), change),
+            chart("p95 latency (ms)", true, series(&p95), latency),
+        ]
+    }
+
+    /// Latency, goodput and queue over time, of the first seed: a small plot for each scheme, or each group of a single one.
+    pub(crate) fn over_time(&self) -> Pick {
+        type Read = fn(&SeriesRow) -> Option<f64>;
+        let quantities: [(&str, Read, Gather); 3] = [
             ("p95 latency (ms)", |row| row.latency_p95_ms, Gather::Largest),
             ("goodput (Mb/s)", |row| Some(row.goodput_mbps), Gather::Mean),
             ("packets in the queue", |row| Some(row.queue_packets as f64), Gather::Largest),
         ];
+        let (mut subjects, what) = self.subjects();
+        let count = subjects.len();
+        subjects.truncate(MOST_GROUPS);
+        let left_out = if count > MOST_GROUPS {
+            format!(" (the first {MOST_GROUPS} of {count})")
+        } else {
+            String::new()
+        };
         let seeds = if self.seeds() > 1 { "; the first seed" } else { "" };
-        let mut figures = Vec::new();
-        for (axis, pick, gather) in picks {
-            let mut merged = 1;
-            let (lines, what) = {
-                let longest = self.schemes.iter().flat_map(|scheme| scheme.runs.first());
-                let longest = longest.map(|run| run.windows(&self.focus).count()).max().unwrap_or(0);
-                merged = merged.max(longest.div_ceil(MOST_WINDOWS));
-                self.lines(|scheme, flow| over_time(scheme, flow, pick, gather, merged))
-            };
+        let members = if subjects.iter().any(|subject| subject.group.is_many()) {
+            "; of a group the median, and the band of 90 % of its members"
+        } else {
+            ""
+        };
+        let demand = self.demand();
+        let option = |(axis, read, gather): (&str, Read, Gather)| {
+            let (panels, merged): (Vec<(Line, Band)>, Vec<usize>) = subjects
+                .iter()
+                .map(|subject| {
+                    let (points, band, merged) = self.windows(subject, read, gather);
+                    ((Line { name: subject.name.clone(), points }, band), merged)
+                })
+                .unzip();
+            let merged = merged.into_iter().max().unwrap_or(1);
             let how = match (merged, gather) {
                 (0 | 1, _) => String::new(),
                 (_, Gather::Largest) => format!("; each point is the largest of {merged} windows"),
                 (_, Gather::Mean) => format!("; each point is the mean of {merged} windows"),
             };
-            let frame = Frame { x: "time (s)".to_owned(), y: axis.to_owned(), ..Frame::default() };
-            let svg = plot_lines(&lines, &frame)?;
-            let caption =
-                format!("{}, {what}{seeds}{how}.", capitalised(axis.split(" (").next().unwrap_or(axis)));
-            figures.extend(svg.map(|svg| Figure { svg, caption }));
-        }
-        Ok(figures)
+            if panels.iter().all(|(line, _)| line.points.iter().all(Option::is_none)) {
+                return None;
+            }
+            let caption = format!("{axis}{what}{left_out} over the time in s{seeds}{how}{members}.");
+            let level = demand.clone().filter(|_| axis.starts_with("p95")).map(|(name, ms, _)| (name, ms));
+            let kind = ChartKind::Panels(Panels { y: axis.to_owned(), panels, level });
+            Some((axis.to_owned(), Chart { kind, caption: capitalised(&caption) }))
+        };
+        Pick { label: "Over time:".to_owned(), options: quantities.into_iter().filter_map(option).collect() }
     }
 
-    /// The mean latency by stage, one figure for each flow, the flow in focus first.
-    pub(crate) fn splits(&self) -> Result<Vec<Figure>, ReportError> {
-        let names = self.flow_names();
-        let ordered = std::iter::once(&self.focus).chain(names.iter().filter(|name| **name != self.focus));
-        let seeds = if self.seeds() > 1 { "; all seeds together" } else { "" };
-        let mut figures = Vec::new();
-        let left_out = if names.len() > MOST_FLOWS {
-            format!(" (the first {MOST_FLOWS} of {} flows)", names.len())
-        } else {
-            String::new()
-        };
-        if self.schemes.len() == 1 {
-            let bars: Vec<_> = ordered
-                .flat_map(|flow| {
-                    self.schemes.iter().filter_map(move |s| Some((flow.clone(), mean_split(s, flow)?)))
-                })
-                .take(MOST_FLOWS)
-                .collect();
-            let caption = format!("Where the mean latency of each flow went{left_out}{seeds}.");
-            figures.extend(split_bars(&bars)?.map(|svg| Figure { svg, caption }));
-            return Ok(figures);
+    /// (time in s, value) of the first seed, with so many windows combined as said last; of a group the median, and the band around it.
+    fn windows(
+        &self,
+        subject: &Subject<'_>,
+        read: fn(&SeriesRow) -> Option<f64>,
+        gather: Gather,
+    ) -> (Vec<Option<(f64, f64)>>, Band, usize) {
+        let Some(run) = subject.scheme.runs.first() else { return (Vec::new(), Band::new(), 1) };
+        let flows = self.numbers_of(run, subject.group);
+        let longest = flows.iter().map(|flow| run.windows(*flow).len()).max().unwrap_or(0);
+        let merged = longest.div_ceil(MOST_WINDOWS).max(1);
+        let mut values = vec![(0.0, Vec::<Option<f64>>::new()); longest.div_ceil(merged)];
+        for flow in flows {
+            for (rows, (time, values)) in run.windows(flow).chunks(merged).zip(&mut values) {
+                *time = rows.first().map_or(0.0, |row| row.window_start.as_secs_f64());
+                values.push(gather.of(rows.iter().filter_map(read)));
+            }
         }
-        for flow in ordered.take(MOST_FLOWS) {
-            let bars: Vec<_> =
-                self.schemes.iter().filter_map(|s| Some((s.name.clone(), mean_split(s, flow)?))).collect();
-            let caption = format!("Where the mean latency of flow {flow} went{left_out}{seeds}.");
-            figures.extend(split_bars(&bars)?.map(|svg| Figure { svg, caption }));
+        let spreads: Vec<(f64, Option<Spread>)> =
+            values.into_iter().map(|(time, values)| (time, Spread::of_members(values.into_iter()))).collect();
+        let points = spreads.iter().map(|(time, spread)| Some((*time, (*spread)?.median))).collect();
+        let band =
+            spreads.iter().filter_map(|(time, spread)| spread.map(|spread| (*time, spread.low, spread.high)));
+        let band = if subject.group.is_many() { band.collect() } else { Band::new() };
+        (points, band, merged)
+    }
+}
+
+/// The value of several windows.
+#[derive(Debug, Clone, Copy)]
+enum Gather {
+    Largest,
+    Mean,
+}
+
+impl Gather {
+    fn of(self, values: impl Iterator<Item = f64>) -> Option<f64> {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        match self {
+            Self::Largest => values.into_iter().reduce(f64::max),
+            Self::Mean => Some(values.iter().sum::<f64>() / values.len().max(1) as f64),
         }
-        Ok(figures)
     }
 }
 
@@ -140,65 +313,4 @@ fn capitalised(text: &str) -> String {
         Some(first) if !text.starts_with("p95") => first.to_uppercase().chain(letters).collect(),
         _ => text.to_owned(),
     }
-}
-
-/// The steps of (latency in ms, share of samples above it), from the shortest latency on.
-fn exceeding(scheme: &SchemeRuns, flow: &str, component: Component) -> Vec<Option<(f64, f64)>> {
-    let mut buckets = BTreeMap::<_, u64>::new();
-    for (high, count) in scheme.runs.iter().flat_map(|run| run.buckets(flow, component)) {
-        *buckets.entry(high).or_default() += count;
-    }
-    let total: u64 = buckets.values().sum();
-    let (mut above, mut shown) = (total, total);
-    let mut points = Vec::new();
-    for (high, count) in buckets {
-        above -= count;
-        // Invisible steps are merged.
-        if above == 0 || shown as f64 / above as f64 > 1.01 {
-            for share in [shown, above] {
-                points.push(Some((high.as_millis_f64(), share as f64 / total as f64)));
-            }
-            shown = above;
-        }
-    }
-    points
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Gather {
-    Largest,
-    Mean,
-}
-
-/// (time in s, value) of the first seed, with `merged` windows combined.
-fn over_time(
-    scheme: &SchemeRuns,
-    flow: &str,
-    pick: fn(&SeriesRow) -> Option<f64>,
-    gather: Gather,
-    merged: usize,
-) -> Vec<Option<(f64, f64)>> {
-    let Some(run) = scheme.runs.first() else { return Vec::new() };
-    let windows: Vec<&SeriesRow> = run.windows(flow).collect();
-    let point = |windows: &[&SeriesRow]| {
-        let values: Vec<f64> = windows.iter().filter_map(|row| pick(row)).filter(|v| v.is_finite()).collect();
-        let value = match gather {
-            Gather::Largest => values.iter().copied().reduce(f64::max)?,
-            Gather::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
-        };
-        Some((windows.first()?.window_start.as_secs_f64(), value))
-    };
-    windows.chunks(merged.max(1)).map(point).collect()
-}
-
-/// Mean of each stage over all packets of all seeds, ms.
-pub(crate) fn mean_split(scheme: &SchemeRuns, flow: &str) -> Option<[f64; 6]> {
-    let (mut sums, mut packets) = ([0.0; 6], 0);
-    for (means, count) in scheme.runs.iter().filter_map(|run| run.split(flow)) {
-        packets += count;
-        for (sum, mean) in sums.iter_mut().zip(means) {
-            *sum += mean * count as f64;
-        }
-    }
-    (packets > 0).then(|| sums.map(|sum| sum / packets as f64))
 }

@@ -8,24 +8,27 @@ mod comparison;
 mod error;
 mod explain;
 mod facts;
+mod figure;
 mod figures;
 mod grid;
+mod groups;
+mod members;
+mod overview;
 mod page;
 mod plot;
 mod run;
+mod tables;
 mod users;
 mod validate;
 mod verdict;
 
-pub use chart::{
-    Band, Bar, Bars, Chapter, Chart, ChartKind, Line, Lines, Matrix, Tails, chapters_html, reproduction_html,
-};
+pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Panels, Split, Tails};
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;
 pub use facts::{Facts, FlowFacts};
 pub use grid::{Cell, Column, Grid, number};
-pub use page::validation_html;
+pub use page::{Chapter, Grade, Page, Pick, Score, Scorecard};
 pub use run::Run;
 pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};
 pub use verdict::{Answer, Bottleneck, Cause, Choice, Figure, Finding, RULES, Rule, Trial};

@@ -131,21 +131,23 @@ impl Run {
         })
     }
 
+    /// Number of a flow in the tables.
+    #[cfg(test)]
     fn number(&self, flow: &str) -> Option<u32> {
         let position = self.summary.flows.iter().position(|summary| summary.name == flow)?;
         u32::try_from(position).ok()
     }
 
-    /// The buckets of one distribution: upper bound and number of samples.
-    pub(crate) fn buckets(&self, flow: &str, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
-        let rows = of_flow(&self.distributions, self.number(flow), |row| row.flow);
+    /// The buckets of one distribution of a flow: upper bound and number of samples.
+    pub(crate) fn buckets(&self, flow: u32, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
+        let rows = of_flow(&self.distributions, flow, |row| row.flow);
         rows.iter().filter(move |row| row.component == component).map(|row| (row.high, row.count))
     }
 
     /// Mean time of a flow's packets in each stage, ms, and the number of packets.
-    pub(crate) fn split(&self, flow: &str) -> Option<([f64; 6], u64)> {
+    pub(crate) fn split(&self, flow: u32) -> Option<([f64; 6], u64)> {
         let count = self.buckets(flow, Component::Latency).map(|(_, count)| count).sum();
-        let rows = of_flow(&self.distributions, self.number(flow), |row| row.flow);
+        let rows = of_flow(&self.distributions, flow, |row| row.flow);
         let mean = |stage: Stage| {
             rows.iter()
                 .find(|row| row.component == Component::Stage(stage))
@@ -155,14 +157,13 @@ impl Run {
     }
 
     /// The windows of one flow in order.
-    pub(crate) fn windows(&self, flow: &str) -> impl Iterator<Item = &SeriesRow> {
-        of_flow(&self.series, self.number(flow), |row| row.flow).iter()
+    pub(crate) fn windows(&self, flow: u32) -> &[SeriesRow] {
+        of_flow(&self.series, flow, |row| row.flow)
     }
 }
 
-/// The rows of one flow; empty without a number.
-fn of_flow<R>(rows: &[R], number: Option<u32>, flow: impl Fn(&R) -> u32) -> &[R] {
-    let Some(number) = number else { return &[] };
+/// The rows of one flow.
+fn of_flow<R>(rows: &[R], number: u32, flow: impl Fn(&R) -> u32) -> &[R] {
     let first = rows.partition_point(|row| flow(row) < number);
     let last = rows.partition_point(|row| flow(row) <= number);
     rows.get(first..last).unwrap_or_default()

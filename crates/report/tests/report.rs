@@ -6,10 +6,10 @@ use airbound_record::{
     ConferenceSummary, Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables, UserSummary,
 };
 use airbound_report::{
-    Comparison, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain, outcome,
-    validation_grid, validation_html, validation_json,
+    Comparison, Facts, FlowFacts, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain,
+    outcome, validation_grid, validation_json,
 };
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 
 fn comparison() -> Comparison {
     Comparison::new(example::runs(), Some("vr"), Some("linux")).unwrap()
@@ -23,14 +23,18 @@ fn keep(name: &str, html: &str) {
 }
 
 fn assert_stands_alone(html: &str) {
-    for forbidden in ["http://", "https://", "<script", "src=", "@import", "url("] {
+    for forbidden in ["http://", "https://", "src=", "@import", "url(", "fetch(", "import("] {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
-    for (open, close) in [("<svg ", "</svg>"), ("<table>", "</table>"), ("<section>", "</section>")] {
+    // One script, which is part of the page.
+    assert_eq!(html.matches("<script").count(), 1);
+    for (open, close) in
+        [("<svg ", "</svg>"), ("<table", "</table>"), ("<section>", "</section>"), ("<details", "</details>")]
+    {
         assert_eq!(html.matches(open).count(), html.matches(close).count(), "{open}");
     }
     assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
-    assert!(html.contains("<meta charset=\"utf-8\">"));
+    assert!(html.contains("<meta charset=\"utf-8\">") && html.contains("default-src 'none'"));
 }
 
 #[test]
@@ -38,11 +42,20 @@ fn a_comparison_makes_a_page_that_stands_alone() {
     let html = comparison().to_html().unwrap();
     keep("comparison.html", &html);
     assert_stands_alone(&html);
-    // Two distributions, one split for each of three flows, three time series.
-    assert_eq!(html.matches("<svg ").count(), 8);
-    for text in ["latency (ms)", "packets above this latency", "time (s)", "goodput (Mb/s)", "reordering"] {
+    // Two distributions, one split for each of three flows, two plots of costs, three quantities over time of four schemes.
+    assert_eq!(html.matches("<svg class=\"plot\"").count(), 2 + 3 + 2 + 3 * 4);
+    for text in ["latency (ms)", "packets above this latency", "goodput (Mb/s)", "reordering", "demand 20 ms"]
+    {
         assert!(html.contains(text), "{text}");
     }
+    // The question and the answer come first, all tables last.
+    let chapters =
+        ["Scorecard", "Latency", "What it costs the others", "Over time", "Tables", "What was run"];
+    let order = ["<h1>", "class=\"verdict\"", "<nav"].map(str::to_owned).into_iter();
+    let order: Vec<String> = order.chain(chapters.map(|title| format!("{title}</h2>"))).collect();
+    let places: Vec<usize> =
+        order.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
+    assert!(places.is_sorted(), "{places:?}");
     assert!(html.contains("bulk &lt;1&gt;") && !html.contains("bulk <1>"));
     assert!(html.contains("# &lt;script&gt;"));
     assert_eq!(html, comparison().to_html().unwrap());
@@ -56,7 +69,8 @@ fn a_single_run_shows_its_flows() {
     let html = single.to_html().unwrap();
     keep("single.html", &html);
     assert_stands_alone(&html);
-    assert_eq!(html.matches("<svg ").count(), 6);
+    // Two distributions, one split, three quantities over time of three flows.
+    assert_eq!(html.matches("<svg class=\"plot\"").count(), 2 + 1 + 3 * 3);
     assert!(single.costs().is_none());
     assert!(single.to_text(100).contains("All flows"));
 }
@@ -105,6 +119,67 @@ fn costs_are_counted_against_the_same_seed_of_the_default_scheme() {
     let shown: f64 = fifo[5].text.parse().unwrap();
     assert!((shown - f64::midpoint(changes[0], changes[1])).abs() < 0.6, "{shown} {changes:?}");
     assert!(costs.rows.iter().filter(|row| row[1].text == "linux (default)").all(|row| row[3].text == "–"));
+}
+
+/// The same with the flows of `members` as one group.
+fn grouped(comparison: Comparison, members: &[&str]) -> Comparison {
+    let flow = |name: &&str| FlowFacts {
+        name: (*name).to_owned(),
+        group: "crowd".to_owned(),
+        delay: Span::ZERO,
+        start: Span::ZERO,
+        rate: None,
+    };
+    comparison.with_facts(Facts { flows: members.iter().map(flow).collect(), ..Facts::default() })
+}
+
+#[test]
+fn a_group_has_one_row_and_its_members_on_demand() {
+    // A hundred calls beside the stream, each with a latency of its own.
+    let runs = example::runs().into_iter().map(|(scheme, mut run)| {
+        let call = run.summary.flows[2].clone();
+        run.summary.flows.truncate(2);
+        run.summary.flows.extend((1..=100).map(|number| {
+            let mut flow = call.clone();
+            flow.name = format!("call-{number}");
+            flow.latency_ms.p95 = Some(f64::from(number));
+            flow.goodput_mbps = 0.5;
+            flow
+        }));
+        (scheme, run)
+    });
+    let names: Vec<String> = (1..=100).map(|number| format!("call-{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let comparison = Comparison::new(runs.collect(), Some("vr"), Some("linux")).unwrap();
+    assert_eq!(comparison.costs().unwrap().rows.len(), 101 * 4);
+    let comparison = grouped(comparison, &names);
+    let costs = comparison.costs().unwrap();
+    assert_eq!(costs.rows.len(), 2 * 4);
+    let row: Vec<&str> = costs.rows[4].iter().map(|cell| cell.text.as_str()).collect();
+    // All members together, and the median of their latencies.
+    assert_eq!((row[0], row[2], row[4]), ("crowd (×100)", "50.0", "50.5"));
+    let flows = comparison.flow_table();
+    let row = flows.rows.iter().find(|row| row[0].text == "crowd (×100)").unwrap();
+    assert_eq!((row[5].text.as_str(), row[5].range.as_str()), ("50.5", "6.00–95.0"));
+    let html = comparison.to_html().unwrap();
+    keep("group.html", &html);
+    assert_stands_alone(&html);
+    assert!(html.contains("Members of crowd (100 rows)") && html.contains("call-77"));
+    assert!(!comparison.to_text(100).contains("call-77"));
+    assert!(comparison.with_members().to_text(100).contains("call-77"));
+}
+
+#[test]
+fn lost_packets_are_the_floor_of_a_distribution() {
+    let (scheme, mut run) = example::runs().remove(0);
+    let page = |run: &Run| {
+        let comparison = Comparison::new(vec![(scheme.clone(), run.clone())], None, None).unwrap();
+        comparison.to_html().unwrap()
+    };
+    run.summary.flows.iter_mut().for_each(|flow| flow.packets.dropped = 0);
+    assert!(!page(&run).contains("class=\"floor\""));
+    run.summary.flows[0].packets.dropped = 1000;
+    assert_eq!(page(&run).matches("class=\"floor\"").count(), 1);
 }
 
 #[test]
@@ -254,7 +329,6 @@ fn validation_rows_have_the_agreed_keys() {
     let text = validation_grid("papers", &rows).to_text(100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("-10.7 %") && text.contains("1 held, 1 not run"), "{text}");
-    assert_stands_alone(&validation_html("papers", &rows).unwrap());
 }
 
 #[test]

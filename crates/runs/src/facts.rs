@@ -13,6 +13,7 @@ pub fn facts(scenario: &Scenario) -> Facts {
         end: Some(scenario.end()),
         aggregates: scenario.air.standard != Format::Legacy,
         flows: scenario.flows.iter().map(|flow| of_flow(flow, scenario.warm_up)).collect(),
+        stations: scenario.stations.iter().map(|one| (one.name.clone(), one.group.clone())).collect(),
     }
 }
 
@@ -35,6 +36,7 @@ fn of_flow(flow: &Flow, warm_up: Span) -> FlowFacts {
     let is_whole = flow.start <= warm_up && flow.stop.is_none();
     FlowFacts {
         name: flow.name.clone(),
+        group: flow.group.clone(),
         delay: flow.wire.delay,
         start: flow.start,
         rate: rate.filter(|_| is_whole),

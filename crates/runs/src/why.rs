@@ -29,7 +29,7 @@ impl Matrix {
             return Ok(None);
         };
         let mut scenario = opened.scenario.clone();
-        let Some(change) = take_away(bottleneck.cause, &bottleneck.flow, &mut scenario) else {
+        let Some(change) = take_away(bottleneck.cause, &bottleneck.members, &mut scenario) else {
             return Ok(None);
         };
         let changed = Opened { name: opened.name.clone(), scenario };
@@ -49,11 +49,12 @@ impl Matrix {
 
 /// The figure that the bottleneck is about.
 fn figure(bottleneck: &Bottleneck, summary: &Summary) -> Option<f64> {
-    let flow = summary.flows.iter().find(|flow| flow.name == bottleneck.flow)?;
-    match bottleneck.figure {
+    let flows = summary.flows.iter().filter(|flow| bottleneck.members.contains(&flow.name));
+    let values = flows.map(|flow| match bottleneck.figure {
         Figure::Goodput => Some(flow.goodput_mbps),
         Figure::MeanLatency => flow.latency_ms.mean,
-    }
+    });
+    median(values.collect())
 }
 
 fn median(values: Vec<Option<f64>>) -> Option<f64> {
@@ -63,8 +64,8 @@ fn median(values: Vec<Option<f64>>) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// Takes the cause out of the scenario, and names the change; `None` where there is none to take away.
-fn take_away(cause: Cause, flow: &str, scenario: &mut Scenario) -> Option<String> {
+/// Takes the cause of the bottleneck of `flows` out of the scenario, and names the change; `None` where there is none to take away.
+fn take_away(cause: Cause, flows: &[String], scenario: &mut Scenario) -> Option<String> {
     /// Factor by which the wire is faster.
     const FASTER: f64 = 10.0;
     match cause {
@@ -74,18 +75,18 @@ fn take_away(cause: Cause, flow: &str, scenario: &mut Scenario) -> Option<String
             Some(format!("a wire of {rate}"))
         }
         Cause::Distance => {
-            let own = scenario.flows.iter_mut().find(|known| known.name == flow)?;
-            own.wire.delay = Span::ZERO;
+            let own = scenario.flows.iter_mut().filter(|known| flows.contains(&known.name));
+            own.for_each(|own| own.wire.delay = Span::ZERO);
             Some("no delay of its wire".to_owned())
         }
         Cause::Queue | Cause::StationQueue | Cause::Air => {
-            scenario.flows.retain(|known| known.name == flow);
+            scenario.flows.retain(|known| flows.contains(&known.name));
             Some("no other flow".to_owned())
         }
         Cause::Contention => {
             scenario.neighbours.clear();
             scenario.interferences.clear();
-            scenario.flows.retain(|known| known.name == flow || known.direction == Direction::Down);
+            scenario.flows.retain(|known| flows.contains(&known.name) || known.direction == Direction::Down);
             Some("no neighbours, interference and other uploads".to_owned())
         }
         Cause::Rate | Cause::Retries | Cause::Reordering => {
@@ -95,7 +96,7 @@ fn take_away(cause: Cause, flow: &str, scenario: &mut Scenario) -> Option<String
         Cause::Sender => {
             scenario.wire.rate = scenario.wire.rate.map(|rate| rate.mul_f64(FASTER));
             perfect(scenario);
-            scenario.flows.retain(|known| known.name == flow);
+            scenario.flows.retain(|known| flows.contains(&known.name));
             Some("a faster wire, a perfect channel and no other flow".to_owned())
         }
         Cause::Several => None,
@@ -118,7 +119,7 @@ mod tests {
 
     fn changed(cause: Cause, flow: &str) -> (Option<String>, Scenario) {
         let mut scenario = Opened::by_name("my-flat", &Overrides::none()).expect("a scenario").scenario;
-        (take_away(cause, flow, &mut scenario), scenario)
+        (take_away(cause, &[flow.to_owned()], &mut scenario), scenario)
     }
 
     #[test]

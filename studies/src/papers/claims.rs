@@ -245,7 +245,13 @@ impl Claims {
         charts: Vec<Chart>,
     ) -> Chapter {
         let ChapterText { title, text } = Self::find(&self.chapters, key);
-        Chapter { title: filled(title, values), text: filled(text, values), tables, charts }
+        Chapter {
+            title: filled(title, values),
+            text: filled(text, values),
+            tables,
+            charts,
+            ..Chapter::default()
+        }
     }
 
     /// Returns a table without rows; `values` fill its title and its note.
@@ -291,7 +297,7 @@ impl Claims {
     /// As [`Claims::row`].
     pub(crate) fn tails(&self, key: &str, values: &[(&str, String)], lines: Vec<Line>) -> Chart {
         let ChartText { samples, caption, .. } = Self::find(&self.charts, key);
-        let kind = ChartKind::Tails(Tails { samples: samples.clone(), lines });
+        let kind = ChartKind::Tails(Tails { samples: samples.clone(), lines, demand: None });
         Chart { kind, caption: filled(caption, values) }
     }
 
@@ -345,7 +351,16 @@ impl Claims {
         let (best, worst) = shades.unwrap_or_else(|| panic!("the chart {key} of claims.toml has no shades"));
         let (across, down) = (x.clone(), y.clone());
         Chart {
-            kind: ChartKind::Matrix(Matrix { across, down, columns, rows, panels, best, worst }),
+            kind: ChartKind::Matrix(Matrix {
+                across,
+                down,
+                columns,
+                rows,
+                panels,
+                best,
+                worst,
+                shades: Vec::new(),
+            }),
             caption: filled(caption, values),
         }
     }

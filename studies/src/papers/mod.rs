@@ -19,7 +19,7 @@ pub mod row;
 mod trace;
 mod wqm;
 
-use airbound_report::{Chapter, Grid, Verdict, reproduction_html, validation_grid};
+use airbound_report::{Chapter, Grid, Page, Verdict, validation_grid};
 
 use std::collections::BTreeSet;
 
@@ -283,8 +283,25 @@ impl Reproduction {
         } else {
             "full length"
         };
-        let subtitle = format!("reproduction, {} simulations, {length}", self.runs);
-        reproduction_html(self.paper.title(), &subtitle, &self.verdicts(), &self.chapters, &self.conclusion())
+        let chapter = |grid: Grid| {
+            let title = grid.title.clone();
+            Chapter { title, tables: vec![Grid { title: String::new(), ..grid }], ..Chapter::default() }
+        };
+        // The headlines and the reasons first, what was measured next, and all rows last.
+        let mut verdicts = self.verdicts().into_iter();
+        let headlines = verdicts.next().map(chapter);
+        let rows = Chapter { title: "All rows".to_owned(), tables: verdicts.collect(), ..Chapter::default() };
+        let chapters = headlines.into_iter().chain([chapter(self.conclusion())]);
+        let chapters = chapters.chain(self.chapters.iter().cloned()).chain([rows]);
+        let judged: Vec<Verdict> = self.rows.iter().map(|row| row.verdict).collect();
+        let page = Page {
+            title: self.paper.title().to_owned(),
+            subtitle: format!("reproduction, {} simulations, {length}", self.runs),
+            sentences: vec![format!("{} rows: {}.", judged.len(), Verdict::counts(&judged))],
+            chapters: chapters.collect(),
+            ..Page::default()
+        };
+        page.to_html()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
-use airbound_report::{Answer, Trial};
-use airbound_runs::folder::REPORT;
+use airbound_report::{Answer, Comparison, Trial};
+use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::{Finished, Matrix, Opened, jobs};
 use serde::Serialize;
 
@@ -47,28 +47,48 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
     let threads = jobs::threads(compare.effort.jobs);
-    self::matrix(&opened, &matrix, compare.why, threads, &folder, verbosity)
+    let extent = Extent { why: compare.why, members: compare.effort.members };
+    self::matrix(&opened, &matrix, extent, threads, &folder, verbosity)
+}
+
+/// Parts of the output that not everybody wants.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// Whether the bottleneck is tested.
+    pub(super) why: bool,
+    /// Whether every flow of a group has a row of its own.
+    pub(super) members: bool,
+}
+
+/// The comparison for the terminal.
+pub(super) fn text(comparison: Comparison, members: bool) -> String {
+    let comparison = if members { comparison.with_members() } else { comparison };
+    comparison.to_text(output::width())
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
 pub(super) fn matrix(
     opened: &Opened,
     matrix: &Matrix,
-    why: bool,
+    extent: Extent,
     threads: usize,
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
-    let finished = matrix.run(opened, threads, folder, &progress)?;
-    let trial = if why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
+    let mut finished = matrix.run(opened, threads, folder, &progress)?;
+    let trial = if extent.why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
     drop(progress);
     let report = folder.join(REPORT);
+    if let Some(trial) = &trial {
+        finished.comparison = finished.comparison.with_trial(trial);
+        write_report(&finished.comparison, &report)?;
+    }
     if verbosity.json {
         return Ok(output::json(&results(&finished, trial, folder, &report))?);
     }
-    let mut text = finished.comparison.to_text(output::width());
-    if why {
+    let mut text = text(finished.comparison, extent.members);
+    if extent.why {
         let tried = trial.map_or_else(
             || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
             |trial| trial.to_text(output::width()),

@@ -64,7 +64,7 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
     if verbosity.json {
         return Ok(output::json(&json!({ "report": page, "verdict": comparison.verdict() }))?);
     }
-    let text = comparison.to_text(output::width());
+    let text = super::compare::text(comparison, report.members);
     Ok(output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))?)
 }
 

@@ -35,22 +35,24 @@ pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, false, threads, &folder, verbosity);
+        let extent = compare::Extent { why: false, members: run.effort.members };
+        return compare::matrix(&opened, &matrix, extent, threads, &folder, verbosity);
     }
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         refuse_terminal("--pcap -", verbosity)?;
     }
     let request = RunRequest { named, seed: opened.scenario.seed, tables, encoding: encoding(1, threads) };
-    one(&opened, &request, &folder, run.pcap.as_deref(), verbosity)
+    one(&opened, &request, run, &folder, verbosity)
 }
 
 fn one(
     opened: &Opened,
     request: &RunRequest,
+    run: &Run,
     folder: &Path,
-    capture: Option<&Path>,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
+    let capture = run.pcap.as_deref();
     let progress = Progress::new(verbosity);
     let (record, summary) = request.run(opened, folder, capture, &progress)?;
     drop(progress);
@@ -63,7 +65,7 @@ fn one(
     if verbosity.json {
         return Ok(output::print(&summary.to_json()?)?);
     }
-    let mut text = comparison.to_text(output::width());
+    let mut text = compare::text(comparison, run.effort.members);
     text += &format!("\nRun:    {}\nReport: {}\n", folder.display(), report.display());
     if capture == Some(Path::new(STDOUT)) {
         if verbosity.remarks() {

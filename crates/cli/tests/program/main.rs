@@ -4,6 +4,7 @@ mod capture;
 mod commands;
 mod conferences;
 mod golden;
+mod groups;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -85,6 +85,9 @@ fn the_cause_of_a_bottleneck_is_tested() {
         flowing(&text).contains(&format!("=> {}", why["sentence"].as_str().expect("a sentence"))),
         "{text}"
     );
+    let page = String::from_utf8(place.bytes("runs/my-flat/report.html")).expect("text");
+    let page = page.replace("&#x27;", "'").replace("&#x2f;", "/");
+    assert!(page.contains(&format!("<li>{}</li>", why["sentence"].as_str().expect("a sentence"))));
     // Without the option nothing is tried.
     assert!(place.json(&["compare", "tiny.toml", "--json"]).get("why").is_none());
 }

@@ -1,162 +1,190 @@
-//! Line plots: a quantity over time, or a share of samples over a value.
+//! Lines: a quantity over another one, the share of samples above a latency, small multiples over time.
 
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use super::scale::Scale;
+use super::svg::{Anchor, Svg, shown};
+use super::{Area, NARROW, axes, series, widest, width};
+use crate::chart::{Line, Lines, Panels, Tails};
+use crate::plot::SERIES;
 
-use super::axis::Axis;
-use super::{
-    GRID, INK, Line, TEXT, TITLE, WIDTH, axis_text, colour, draw_lines, embed, legend, plot_error,
-    round_steps, tick,
-};
-use crate::error::ReportError;
+const HEIGHT: f64 = 300.0;
+/// The smallest share of a tail that is shown, in per cent: the 99.99th percentile.
+const SMALLEST: f64 = 0.01;
+/// Size of one of several small plots.
+const PANEL: (f64, f64) = (228.0, 140.0);
 
-const HEIGHT: u32 = 300;
-
-/// Axes of a plot, and the elements besides the lines.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Frame {
-    /// Quantity on the horizontal axis, with its unit.
-    pub(crate) x: String,
-    /// Quantity on the vertical axis, with its unit.
-    pub(crate) y: String,
-    /// Whether the horizontal axis is logarithmic, in which case points at or below zero are omitted.
-    pub(crate) logarithmic: bool,
-    /// The upper end of the vertical axis; `None` follows the points.
-    pub(crate) top: Option<f64>,
-    /// Dashed horizontal lines with their names: a demand, a limit.
-    pub(crate) levels: Vec<(String, f64)>,
-    /// Points of a reference, with their names.
-    pub(crate) marks: Vec<(String, (f64, f64))>,
-    /// Range shaded around each line: (x, low, high).
-    pub(crate) bands: Vec<Vec<(f64, f64, f64)>>,
+fn points(line: &Line) -> impl Iterator<Item = (f64, f64)> + '_ {
+    line.points.iter().flatten().copied()
 }
 
-/// Renders the plot; `None` without points.
-pub(crate) fn lines(lines: &[Line], frame: &Frame) -> Result<Option<String>, ReportError> {
-    let place = |x: f64| if frame.logarithmic { x.log10() } else { x };
-    let moved = |line: &Line| Line {
-        name: line.name.clone(),
-        points: line
-            .points
-            .iter()
-            .map(|point| point.filter(|(x, _)| !frame.logarithmic || *x > 0.0))
-            .map(|point| point.map(|(x, y)| (place(x), y)))
-            .collect(),
-    };
-    let lines: Vec<Line> = lines.iter().map(moved).collect();
-    let marks: Vec<(&str, (f64, f64))> = frame
-        .marks
-        .iter()
-        .filter(|(_, (x, _))| !frame.logarithmic || *x > 0.0)
-        .map(|(name, (x, y))| (name.as_str(), (place(*x), *y)))
-        .collect();
-    let points = || lines.iter().flat_map(|line| line.points.iter().flatten()).copied();
-    let all = || points().chain(marks.iter().map(|(_, at)| *at));
-    let start = all().map(|(x, _)| x).fold(f64::MAX, f64::min);
-    let end = all().map(|(x, _)| x).fold(f64::MIN, f64::max);
-    if points().next().is_none() {
-        return Ok(None);
-    }
-    let upper = frame.bands.iter().take(lines.len()).flatten().map(|(_, _, high)| *high);
-    let highest =
-        all().map(|(_, y)| y).chain(upper).chain(frame.levels.iter().map(|(_, y)| *y)).fold(0.0, f64::max);
-    let top = frame.top.unwrap_or(if highest > 0.0 { 1.08 * highest } else { 1.0 });
-    let mut svg = String::new();
-    draw(&mut svg, &lines, frame, &marks, (start, end.max(start + 1e-3)), top)
-        .map_err(plot_error("lines"))?;
-    let over = frame.x.split(" (").next().unwrap_or(&frame.x);
-    Ok(Some(embed(&svg, &format!("{} over {over}", frame.y))))
+/// Lowest and highest; `None` without values.
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut values = values.filter(|value| value.is_finite());
+    let first = values.next()?;
+    Some(values.fold((first, first), |(low, high), value| (low.min(value), high.max(value))))
 }
 
-fn draw(
-    svg: &mut String,
-    lines: &[Line],
-    frame: &Frame,
-    marks: &[(&str, (f64, f64))],
-    range: (f64, f64),
-    top: f64,
-) -> Result<(), String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let above = legend::height(lines.iter().map(|line| line.name.as_str()));
-    let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT + above)).into_drawing_area();
-    root.fill(&WHITE).map_err(|error| text(&error))?;
-    let (head, body) = root.split_vertically(above);
-    legend::lines(&head, lines)?;
-
-    let steps = if frame.logarithmic { decades(range) } else { linear(range) };
-    let mut chart = ChartBuilder::on(&body)
-        .margin_left(8)
-        .margin_right(24)
-        .margin_top(10)
-        .margin_bottom(4)
-        .x_label_area_size(52)
-        .y_label_area_size(92)
-        .build_cartesian_2d(Axis::new(range.0..range.1, steps), Axis::new(0.0..top, round_steps(top, 6.0)))
-        .map_err(|error| text(&error))?;
-    let logarithmic = frame.logarithmic;
-    chart
-        .configure_mesh()
-        .axis_style(INK)
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .label_style(axis_text(TEXT))
-        .axis_desc_style(axis_text(TITLE))
-        .x_desc(frame.x.as_str())
-        .y_desc(frame.y.as_str())
-        .x_label_formatter(&|x| tick(if logarithmic { 10_f64.powf(*x) } else { *x }))
-        .y_label_formatter(&|y| tick(*y))
-        .draw()
-        .map_err(|error| text(&error))?;
-    for (_, level) in &frame.levels {
-        let ends = [(range.0, *level), (range.1, *level)];
-        chart
-            .draw_series(DashedLineSeries::new(ends, 8, 6, INK.stroke_width(1)))
-            .map_err(|error| text(&error))?;
+/// Draws a line, interrupted where it has no point.
+fn draw(svg: &mut Svg, number: usize, line: &Line, (x, y): (&Scale, &Scale)) {
+    svg.open_series(&series(number), &line.name);
+    for piece in line.points.split(Option::is_none).filter(|piece| !piece.is_empty()) {
+        let piece = piece.iter().flatten();
+        svg.path("line", piece.map(|(across, up)| (x.place(*across), y.place(y.clamp(*up)))));
     }
-    for (index, band) in frame.bands.iter().take(lines.len()).enumerate() {
-        let band: Vec<&(f64, f64, f64)> = band.iter().filter(|(x, ..)| !logarithmic || *x > 0.0).collect();
+    svg.close("g");
+}
+
+/// The room of the marks of a vertical axis up to `high`.
+fn left(high: f64) -> f64 {
+    14.0 + widest([shown(high.round()).as_str(), "0.01"].into_iter())
+}
+
+/// Lines over a common axis; `None` without a point.
+pub(crate) fn lines(chart: &Lines) -> Option<String> {
+    let drawn = || chart.lines.iter().take(SERIES);
+    let is_shown = |(x, _): &(f64, f64)| !chart.logarithmic || *x > 0.0;
+    let marks = || chart.marks.iter().filter(|(_, at)| is_shown(at));
+    let all = || drawn().flat_map(points).filter(is_shown).chain(marks().map(|(_, at)| *at));
+    drawn().flat_map(points).find(is_shown)?;
+    let across = ends(all().map(|(x, _)| x))?;
+    let upper = chart.bands.iter().take(SERIES).flatten().map(|(_, _, high)| *high);
+    let heights = all().map(|(_, y)| y).chain(upper).chain(chart.levels.iter().map(|(_, y)| *y));
+    let (lowest, highest) = ends(heights)?;
+    let low = if lowest < 0.0 { 1.08 * lowest } else { 0.0 };
+    let top = chart.top.unwrap_or(1.08 * highest);
+    let area = Area { left: left(top), right: NARROW - 16.0, top: 26.0, bottom: HEIGHT - 42.0 };
+    let x = Scale::new(chart.logarithmic, across, (area.left, area.right));
+    let y = Scale::new(false, (low, top), (area.bottom, area.top));
+    let over = chart.x.split(" (").next().unwrap_or(&chart.x);
+    let attributes = x.attribute("x") + &y.attribute("y");
+    let mut svg = Svg::new((NARROW, HEIGHT), &format!("{} over {over}", chart.y), &attributes);
+    axes(&mut svg, area, (Some(&x), Some(&y)), (&chart.x, &chart.y));
+    for (number, band) in chart.bands.iter().take(SERIES.min(chart.lines.len())).enumerate() {
+        let band: Vec<_> = band.iter().filter(|(x, ..)| !chart.logarithmic || *x > 0.0).collect();
         if band.len() > 1 {
-            let place = |x: f64| if logarithmic { x.log10() } else { x };
-            let above = band.iter().map(|(x, _, high)| (place(*x), *high));
-            let below = band.iter().rev().map(|(x, low, _)| (place(*x), *low));
-            let outline: Vec<(f64, f64)> = above.chain(below).collect();
-            let shade = Polygon::new(outline, colour(index).mix(0.18).filled());
-            chart.draw_series(std::iter::once(shade)).map_err(|error| text(&error))?;
+            let above = band.iter().map(|(across, _, high)| (x.place(*across), y.place(y.clamp(*high))));
+            let below = band.iter().rev().map(|(across, low, _)| (x.place(*across), y.place(y.clamp(*low))));
+            svg.shape(&format!("band {}", series(number)), above.chain(below));
         }
     }
-    draw_lines(&mut chart, lines)?;
-    let mut labels = Vec::new();
-    for (name, at) in marks {
-        let mark = EmptyElement::at(*at)
-            + Polygon::new([(0, -8), (7, 0), (0, 8), (-7, 0)], WHITE.filled())
-            + PathElement::new([(0, -8), (7, 0), (0, 8), (-7, 0), (0, -8)], INK.stroke_width(2));
-        chart.draw_series(std::iter::once(mark)).map_err(|error| text(&error))?;
-        let far = at.0 > range.0 + 0.75 * (range.1 - range.0);
-        let (offset, side) = if far { (-12, HPos::Right) } else { (12, HPos::Left) };
-        labels.push((*name, chart.backend_coord(at), offset, Pos::new(side, VPos::Center)));
+    for (_, level) in &chart.levels {
+        let at = y.place(*level);
+        svg.path("level", [(area.left, at), (area.right, at)]);
     }
-    for (name, level) in &frame.levels {
-        let at = chart.backend_coord(&(range.1, *level));
-        labels.push((name.as_str(), (at.0, at.1 - 2), -4, Pos::new(HPos::Right, VPos::Bottom)));
+    for (number, line) in drawn().enumerate() {
+        let kept = Line {
+            name: line.name.clone(),
+            points: line.points.iter().copied().map(|point| point.filter(is_shown)).collect(),
+        };
+        draw(&mut svg, number, &kept, (&x, &y));
     }
-    drop(chart);
-    for (name, (x, y), offset, position) in labels {
-        let style = axis_text(TEXT).pos(position);
-        root.draw(&Text::new(name.to_owned(), (x + offset, y), style)).map_err(|error| text(&error))?;
+    for (name, level) in &chart.levels {
+        // At the side where fewer lines pass.
+        let near = |from: f64, to: f64| {
+            let close = |(across, up): &(f64, f64)| {
+                (from..=to).contains(&x.place(*across)) && (y.place(*up) - y.place(*level)).abs() < 14.0
+            };
+            drawn().flat_map(points).filter(is_shown).filter(close).count()
+        };
+        let room = width(name);
+        let (side, anchor) = if near(area.left, area.left + room) < near(area.right - room, area.right) {
+            (area.left + 4.0, Anchor::Start)
+        } else {
+            (area.right, Anchor::End)
+        };
+        svg.text("at", (side, y.place(*level) - 4.0), anchor, name);
     }
-    root.present().map_err(|error| text(&error))
+    for (number, (name, (across, up))) in marks().enumerate() {
+        let (across, up) = (x.place(*across), y.place(y.clamp(*up)));
+        // Names of marks at one height do not touch.
+        let offset = if number.is_multiple_of(2) { -9.0 } else { 19.0 };
+        let anchor = if across + width(name) > area.right { Anchor::End } else { Anchor::Start };
+        svg.text("at mark", (across, up + 5.0), Anchor::Middle, "◆");
+        svg.text("at", (across, up + offset), anchor, name);
+    }
+    Some(svg.finish())
 }
 
-/// Round numbers in a range.
-fn linear(range: (f64, f64)) -> Vec<f64> {
-    round_steps(range.1, 10.0).into_iter().filter(|value| *value >= range.0).collect()
+/// The share of samples above each latency; `None` without a point.
+pub(crate) fn tails(chart: &Tails) -> Option<String> {
+    let drawn = || chart.lines.iter().take(SERIES);
+    let is_shown = |(ms, _): &(f64, f64)| *ms > 0.0;
+    // Beyond the smallest share a line leaves the plot.
+    let visible = |line: &Line| {
+        let all: Vec<(f64, f64)> = points(line).filter(is_shown).collect();
+        let end =
+            all.iter().position(|(_, share)| 100.0 * share < SMALLEST).map_or(all.len(), |last| last + 1);
+        all.into_iter().take(end).collect::<Vec<_>>()
+    };
+    let (low, high) = ends(drawn().flat_map(|line| visible(line).into_iter().map(|(ms, _)| ms)))?;
+    let demand = chart.demand.as_ref();
+    let (low, high) = demand.map_or((low, high), |(_, ms, _)| (low.min(*ms), high.max(*ms)));
+    let area = Area { left: left(100.0), right: NARROW - 16.0, top: 26.0, bottom: HEIGHT - 42.0 };
+    let x = Scale::new(true, (low * 0.9, high * 1.1), (area.left, area.right));
+    let y = Scale::new(true, (SMALLEST, 100.0), (area.bottom, area.top));
+    let attributes = x.attribute("x") + &y.attribute("y");
+    let of = &chart.samples;
+    let mut svg =
+        Svg::new((NARROW, HEIGHT), &format!("Share of {of} that take longer than a latency"), &attributes);
+    axes(&mut svg, area, (Some(&x), Some(&y)), ("latency (ms)", &format!("{of} above this latency (%)")));
+    if let Some((_, ms, share)) = demand {
+        let (at, bound) = (x.place(*ms), y.place(y.clamp(100.0 * share)));
+        svg.path("level", [(at, area.top), (at, area.bottom)]);
+        svg.path("level", [(area.left, bound), (at, bound)]);
+    }
+    for (number, line) in drawn().enumerate() {
+        let seen = visible(line);
+        svg.open_series(&series(number), &line.name);
+        let place = |(ms, share): (f64, f64)| (x.place(ms), y.place(y.clamp(100.0 * share)));
+        svg.path("line", seen.iter().copied().map(place));
+        // What never arrives is above every latency.
+        if let Some((ms, share)) = seen.last().filter(|(_, share)| 100.0 * share >= SMALLEST) {
+            svg.path("floor", [place((*ms, *share)), (area.right, place((*ms, *share)).1)]);
+        }
+        svg.close("g");
+    }
+    if let Some((name, ms, _)) = demand {
+        let at = x.place(*ms);
+        let (offset, anchor) =
+            if at + 6.0 + width(name) > area.right { (-6.0, Anchor::End) } else { (6.0, Anchor::Start) };
+        svg.text("at", (at + offset, area.bottom - 6.0), anchor, name);
+    }
+    Some(svg.finish())
 }
 
-/// Logarithms of 1, 2 and 5 of each decade, or only 1 with many decades.
-fn decades(range: (f64, f64)) -> Vec<f64> {
-    let units: &[f64] = if range.1 - range.0 > 3.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    (-6..=9)
-        .flat_map(|decade| units.iter().map(move |unit| unit.log10() + f64::from(decade)))
-        .filter(|x| (range.0..=range.1).contains(x))
+/// Small plots over one pair of axes; none without a point.
+pub(crate) fn panels(chart: &Panels) -> Vec<String> {
+    let all = || chart.panels.iter().flat_map(|(line, _)| points(line));
+    let upper = chart.panels.iter().flat_map(|(_, band)| band).map(|(_, _, high)| *high);
+    let heights = all().map(|(_, y)| y).chain(upper).chain(chart.level.iter().map(|(_, level)| *level));
+    let (Some(across), Some((_, highest))) = (ends(all().map(|(x, _)| x)), ends(heights)) else {
+        return Vec::new();
+    };
+    let (width, height) = PANEL;
+    let area = Area { left: left(highest), right: width - 10.0, top: 24.0, bottom: height - 22.0 };
+    let x = Scale::new(false, across, (area.left, area.right));
+    let y = Scale::new(false, (0.0, 1.05 * highest), (area.bottom, area.top));
+    let attributes = x.attribute("x") + &y.attribute("y");
+    let draw_one = |(number, (line, band)): (usize, &(Line, _))| {
+        let band: &crate::chart::Band = band;
+        let mut svg = Svg::new(PANEL, &format!("{} of {}", chart.y, line.name), &attributes);
+        axes(&mut svg, area, (Some(&x), Some(&y)), ("", &line.name));
+        if band.len() > 1 {
+            let above = band.iter().map(|(across, _, high)| (x.place(*across), y.place(*high)));
+            let below = band.iter().rev().map(|(across, low, _)| (x.place(*across), y.place(*low)));
+            svg.shape(&format!("band {}", series(number)), above.chain(below));
+        }
+        if let Some((_, level)) = &chart.level {
+            let at = y.place(*level);
+            svg.path("level", [(area.left, at), (area.right, at)]);
+        }
+        draw(&mut svg, number, line, (&x, &y));
+        svg.finish()
+    };
+    chart
+        .panels
+        .iter()
+        .enumerate()
+        .filter(|(_, (line, _))| points(line).next().is_some())
+        .map(draw_one)
         .collect()
 }

@@ -1,18 +1,21 @@
 //! The bottleneck of the flow in focus: the stage that holds most of its latency, or what bounds a transfer.
 
-use airbound_record::{Direction, FlowSummary, Summary};
+use std::collections::BTreeSet;
+
+use airbound_record::{Direction, FlowSummary, StationSummary, Summary};
 
 use super::rules::{AIR_BUSY, Rule, SHAPER, STAGE, WIRE_FULL};
 use super::{Bottleneck, Cause, Figure, median, percent};
-use crate::comparison::{Comparison, SchemeRuns, find, is_transfer};
-use crate::figures::mean_split;
-use crate::grid::number;
+use crate::comparison::{Comparison, SchemeRuns, is_transfer};
+use crate::grid::{Spread, number};
+use crate::groups::Group;
 
 /// The flow in focus under one scheme.
 struct Subject<'a> {
     comparison: &'a Comparison,
     scheme: &'a SchemeRuns,
-    /// The flow in the first run.
+    group: &'a Group,
+    /// Its first member.
     flow: &'a FlowSummary,
 }
 
@@ -23,20 +26,27 @@ pub(super) fn bottleneck(comparison: &Comparison, scheme: &SchemeRuns) -> Option
     if summary.session.is_some() || !summary.networks.is_empty() {
         return None;
     }
-    let flow = find(summary, &comparison.focus)?;
-    let subject = Subject { comparison, scheme, flow };
+    let group = comparison.focus()?;
+    let flow = comparison.flows_of(summary, group).next()?;
+    let subject = Subject { comparison, scheme, group, flow };
     if is_transfer(flow) && flow.demand.is_none() { subject.of_transfer() } else { subject.of_latency() }
 }
 
 impl Subject<'_> {
     fn name(&self) -> &str {
-        &self.flow.name
+        &self.group.name
+    }
+
+    /// Its station, or those of its members.
+    fn station(&self) -> &str {
+        if self.group.is_many() { "its stations" } else { &self.flow.station }
     }
 
     fn of(&self, cause: Cause, rule: Rule, share: f64, sentence: String) -> Bottleneck {
         let (flow, scheme) = (self.name().to_owned(), self.scheme.name.clone());
         let figure = if rule == STAGE { Figure::MeanLatency } else { Figure::Goodput };
-        Bottleneck { cause, figure, flow, scheme, rule: rule.name, share, sentence }
+        let members = self.group.members.clone();
+        Bottleneck { cause, figure, flow, members, scheme, rule: rule.name, share, sentence }
     }
 
     /// Payload that the wire carries in the direction of the flow, Mb/s.
@@ -58,8 +68,9 @@ impl Subject<'_> {
 
     fn of_transfer(&self) -> Option<Bottleneck> {
         let (name, scheme) = (self.name(), &self.scheme.name);
-        let facts = self.comparison.facts.flow(name)?;
-        let goodput = median(self.scheme, |summary| Some(find(summary, name)?.goodput_mbps))?;
+        let facts = self.comparison.facts.flow(&self.flow.name)?;
+        let goodput =
+            self.comparison.middle(self.scheme, self.group, &|flow| Some(flow.goodput_mbps))?.median;
         let (busy, payload) = (self.busy(), self.wire_payload());
         let air = format!("the air is {} busy", percent(busy));
         if let Some(wire) = self.wire_mbps() {
@@ -90,14 +101,15 @@ impl Subject<'_> {
     }
 
     fn of_latency(&self) -> Option<Bottleneck> {
-        let stages = mean_split(self.scheme, self.name())?;
+        let stages = self.comparison.mean_split(self.scheme, self.group)?;
         let total: f64 = stages.iter().sum();
         if total <= 0.0 {
             return None;
         }
         let [wired, queueing, contention, airtime, retries, reordering] = stages;
         // Without a bottleneck of the wire, or without facts, all of it is distance.
-        let delay = self.comparison.facts.flow(self.name()).map_or(wired, |flow| flow.delay.as_millis_f64());
+        let delay =
+            self.comparison.facts.flow(&self.flow.name).map_or(wired, |flow| flow.delay.as_millis_f64());
         let distance = if self.wire_mbps().is_some() { wired.min(delay) } else { wired };
         let queue =
             if self.flow.direction == Direction::Downlink { Cause::Queue } else { Cause::StationQueue };
@@ -135,8 +147,11 @@ impl Subject<'_> {
 
     /// The predicate of a stage that holds most of the latency.
     fn words(&self, cause: Cause) -> String {
-        let station = |summary: &Summary| {
-            summary.stations.iter().find(|station| station.name == self.flow.station).cloned()
+        let of_station = |summary: &Summary, value: fn(&StationSummary) -> Option<f64>| {
+            let names: BTreeSet<&str> =
+                self.comparison.flows_of(summary, self.group).map(|flow| flow.station.as_str()).collect();
+            let stations = summary.stations.iter().filter(|station| names.contains(station.name.as_str()));
+            Spread::of(stations.map(value)).map(|spread| spread.median)
         };
         match cause {
             Cause::Wire => {
@@ -156,7 +171,7 @@ impl Subject<'_> {
             Cause::StationQueue => {
                 format!(
                     "is spent in the queue of {}; the air is {} busy",
-                    self.flow.station,
+                    self.station(),
                     percent(self.busy())
                 )
             }
@@ -169,18 +184,21 @@ impl Subject<'_> {
                 )
             }
             Cause::Retries => {
-                let again = median(self.scheme, |summary| station(summary)?.retry_rate).unwrap_or(0.0);
+                let again = median(self.scheme, |summary| of_station(summary, |station| station.retry_rate))
+                    .unwrap_or(0.0);
                 format!(
                     "is spent on transmissions that fail; {} of the MPDUs to or from {} are sent again",
                     percent(again),
-                    self.flow.station
+                    self.station()
                 )
             }
             Cause::Rate => {
-                let rate = median(self.scheme, |summary| station(summary)?.mean_phy_rate_mbps).unwrap_or(0.0);
+                let rate =
+                    median(self.scheme, |summary| of_station(summary, |station| station.mean_phy_rate_mbps))
+                        .unwrap_or(0.0);
                 format!(
                     "is the transmission itself; the mean rate to or from {} is {} Mb/s",
-                    self.flow.station,
+                    self.station(),
                     number(rate)
                 )
             }
@@ -216,12 +234,14 @@ mod tests {
 
     fn facts(flow: &str, wire: Option<u64>, limit: Option<u64>) -> Facts {
         let rate = limit.map(BitRate::from_mbps);
-        let flow = FlowFacts { name: flow.to_owned(), delay: Span::from_millis(8), start: Span::ZERO, rate };
+        let (name, group) = (flow.to_owned(), flow.to_owned());
+        let flow = FlowFacts { name, group, delay: Span::from_millis(8), start: Span::ZERO, rate };
         Facts {
             wire: wire.map(BitRate::from_mbps),
             end: Some(Span::from_secs(20)),
             aggregates: true,
             flows: vec![flow],
+            stations: Vec::new(),
         }
     }
 

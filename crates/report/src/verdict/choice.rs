@@ -3,9 +3,10 @@
 use airbound_record::{FlowSummary, Summary};
 
 use super::rules::{CHOICE, COST, DELAYS, DELIVERS, LOSES, MEETS};
-use super::{Choice, listed, percent, percents};
-use crate::comparison::{Comparison, SchemeRuns, find, is_transfer, relative_change};
+use super::{Choice, listed, percent};
+use crate::comparison::{Comparison, SchemeRuns, is_transfer, relative_change};
 use crate::grid::{Spread, number};
+use crate::groups::Group;
 
 /// Flows beside the one in focus whose demands are judged.
 const MOST_FLOWS: usize = 5;
@@ -16,7 +17,7 @@ const FELT_MS: f64 = 5.0;
 
 /// Figure by which schemes are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measure {
+pub(super) enum Measure {
     /// Utility of a conference.
     Utility,
     /// Share of the seconds in which a demand was met.
@@ -48,17 +49,15 @@ impl Measure {
         matches!(self, Self::Utility | Self::Met | Self::Goodput)
     }
 
-    fn of(self, summary: &Summary, flow: &str) -> Option<f64> {
-        if self == Self::Utility {
-            return Some(summary.session.as_ref()?.utility);
-        }
-        let flow = find(summary, flow)?;
+    /// The figure of a flow, or of a group: shares are those of all seconds and frames, goodput is that of all members, the latency
+    /// the median of theirs.
+    fn of(self, comparison: &Comparison, summary: &Summary, flow: &Group) -> Option<f64> {
         match self {
-            Self::Utility => None,
-            Self::Met => flow.demand?.met_share,
-            Self::Missed => flow.rtc?.deadline_miss_rate,
-            Self::Goodput => Some(flow.goodput_mbps),
-            Self::Latency => flow.latency_ms.p95,
+            Self::Utility => Some(summary.session.as_ref()?.utility),
+            Self::Met => comparison.mean_of(summary, flow, &|flow| flow.demand?.met_share),
+            Self::Missed => comparison.mean_of(summary, flow, &|flow| flow.rtc?.deadline_miss_rate),
+            Self::Goodput => comparison.goodput_of(summary, flow),
+            Self::Latency => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p95),
         }
     }
 
@@ -86,37 +85,33 @@ struct Ranked<'a> {
 
 /// The choices for the flow in focus, and for each other flow with a demand.
 pub(super) fn choices(comparison: &Comparison) -> Vec<Choice> {
-    let has = |flow: &str, measure: Measure| {
-        comparison.schemes.iter().any(|scheme| scheme.spread(|summary| measure.of(summary, flow)).is_some())
+    let Some(focus) = comparison.focus() else { return Vec::new() };
+    let has = |flow: &Group, measure: Measure| {
+        let value = |summary: &Summary| measure.of(comparison, summary, flow);
+        comparison.schemes.iter().any(|scheme| scheme.spread(value).is_some())
     };
-    let focus = comparison.focus.as_str();
     let measure = if has(focus, Measure::Utility) {
         Measure::Utility
     } else if has(focus, Measure::Met) {
         Measure::Met
     } else if has(focus, Measure::Missed) {
         Measure::Missed
-    } else if kind(comparison, focus).is_some_and(is_transfer) {
+    } else if comparison.example(focus).is_some_and(is_transfer) {
         Measure::Goodput
     } else {
         Measure::Latency
     };
     let mut choices: Vec<Choice> = choose(comparison, focus, measure).into_iter().collect();
-    let names = comparison.flow_names();
-    let others = names.iter().filter(|name| *name != focus && has(name, Measure::Met));
-    choices.extend(others.take(MOST_FLOWS).filter_map(|name| choose(comparison, name, Measure::Met)));
+    let others = comparison.others().filter(|other| has(other, Measure::Met));
+    choices.extend(others.take(MOST_FLOWS).filter_map(|other| choose(comparison, other, Measure::Met)));
     choices
 }
 
-fn kind<'a>(comparison: &'a Comparison, flow: &str) -> Option<&'a FlowSummary> {
-    comparison.schemes.iter().flat_map(|scheme| scheme.summaries()).find_map(|summary| find(summary, flow))
-}
-
-fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choice> {
+fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Choice> {
     let (able, refused) = able(comparison, flow, measure);
-    let mut ranked = rank(&able, flow, measure);
+    let mut ranked = rank(comparison, &able, flow, measure);
     if comparison.schemes.len() == 1 {
-        return only(flow, measure, ranked.first()?);
+        return only(comparison, flow, measure, ranked.first()?);
     }
     let mut measure = measure;
     let mut ties = tied(&ranked, measure);
@@ -124,7 +119,7 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
     let is_met = |ranked: &Ranked<'_>| 100.0 * ranked.value.median >= MEETS.threshold;
     if measure == Measure::Met && ties == ranked.len() && !ranked.first().is_some_and(is_met) {
         measure = Measure::Latency;
-        ranked = rank(&able, flow, measure);
+        ranked = rank(comparison, &able, flow, measure);
         ties = tied(&ranked, measure);
     }
     let best = ranked.first()?;
@@ -141,7 +136,7 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
         .map(|one| one.scheme.name.clone())
         .collect();
     let seeds = comparison.seeds();
-    let subject = if measure == Measure::Utility { "the session" } else { flow };
+    let subject = if measure == Measure::Utility { "the session" } else { &flow.name };
     let mut sentence = if ties == ranked.len() && ranked.len() > 1 {
         let how = if seeds > 1 {
             format!("their ranges over {seeds} seeds overlap")
@@ -181,10 +176,11 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
     }
     sentence.push('.');
     if !refused.is_empty() && measure != Measure::Goodput {
+        let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
         sentence += &format!(" Left out: {}.", refused.join("; "));
     }
     Some(Choice {
-        flow: flow.to_owned(),
+        flow: flow.name.clone(),
         scheme: Some(chosen.scheme.name.clone()),
         ties: names,
         by: measure.name(),
@@ -193,33 +189,38 @@ fn choose(comparison: &Comparison, flow: &str, measure: Measure) -> Option<Choic
 }
 
 /// The sentence on a single scheme, where a demand asks for one.
-fn only(flow: &str, measure: Measure, ranked: &Ranked<'_>) -> Option<Choice> {
-    let demand = |summary: &Summary| find(summary, flow).and_then(|flow| Some(flow.demand?.latency_ms));
-    let latency = ranked.scheme.spread(demand)?.median;
+fn only(comparison: &Comparison, flow: &Group, measure: Measure, ranked: &Ranked<'_>) -> Option<Choice> {
+    let latency = comparison.middle(ranked.scheme, flow, &|flow| Some(flow.demand?.latency_ms))?.median;
     (measure == Measure::Met).then(|| Choice {
-        flow: flow.to_owned(),
+        flow: flow.name.clone(),
         scheme: None,
         ties: Vec::new(),
         by: measure.name(),
         sentence: format!(
-            "{} meets the demand of {latency} ms of {flow} in {} of the seconds.",
+            "{} meets the demand of {latency} ms of {} in {} of the seconds.",
             ranked.scheme.name,
+            flow.name,
             measure.show_spread(ranked.value)
         ),
     })
 }
 
 /// Schemes that serve the flow, and why others do not: a flow that starves, or loses much, has low latencies.
-fn able<'a>(comparison: &'a Comparison, flow: &str, measure: Measure) -> (Vec<&'a SchemeRuns>, Vec<String>) {
+pub(super) fn able<'a>(
+    comparison: &'a Comparison,
+    flow: &Group,
+    measure: Measure,
+) -> (Vec<&'a SchemeRuns>, Vec<(&'a str, String)>) {
     let all: Vec<&SchemeRuns> = comparison.schemes.iter().collect();
     if matches!(measure, Measure::Utility | Measure::Goodput | Measure::Missed) {
         return (all, Vec::new());
     }
     let goodput = |scheme: &SchemeRuns| {
-        super::median(scheme, |summary| find(summary, flow).map(|flow| flow.goodput_mbps)).unwrap_or(0.0)
+        super::median(scheme, |summary| comparison.goodput_of(summary, flow)).unwrap_or(0.0)
     };
     let loss = |scheme: &SchemeRuns| {
-        super::median(scheme, |summary| find(summary, flow).and_then(|flow| flow.loss_rate)).unwrap_or(0.0)
+        let lost = |summary: &Summary| comparison.mean_of(summary, flow, &|flow| flow.loss_rate);
+        super::median(scheme, lost).unwrap_or(0.0)
     };
     let most = all.iter().map(|scheme| goodput(scheme)).fold(0.0, f64::max);
     let least = all.iter().map(|scheme| loss(scheme)).fold(1.0, f64::min);
@@ -227,9 +228,10 @@ fn able<'a>(comparison: &'a Comparison, flow: &str, measure: Measure) -> (Vec<&'
     for scheme in all {
         let (goodput, loss) = (goodput(scheme), loss(scheme));
         if 100.0 * goodput < DELIVERS.threshold * most {
-            refused.push(format!("{} delivers {} of {} Mb/s", scheme.name, number(goodput), number(most)));
+            let reason = format!("delivers {} of {} Mb/s", number(goodput), number(most));
+            refused.push((scheme.name.as_str(), reason));
         } else if 100.0 * (loss - least) > LOSES.threshold {
-            refused.push(format!("{} loses {} of the packets", scheme.name, percent(loss)));
+            refused.push((scheme.name.as_str(), format!("loses {} of the packets", percent(loss))));
         } else {
             able.push(scheme);
         }
@@ -238,11 +240,17 @@ fn able<'a>(comparison: &'a Comparison, flow: &str, measure: Measure) -> (Vec<&'
 }
 
 /// The schemes with a value, the best first.
-fn rank<'a>(schemes: &[&'a SchemeRuns], flow: &str, measure: Measure) -> Vec<Ranked<'a>> {
+fn rank<'a>(
+    comparison: &Comparison,
+    schemes: &[&'a SchemeRuns],
+    flow: &Group,
+    measure: Measure,
+) -> Vec<Ranked<'a>> {
     let mut ranked: Vec<Ranked<'_>> = schemes
         .iter()
         .filter_map(|scheme| {
-            Some(Ranked { scheme, value: scheme.spread(|summary| measure.of(summary, flow))? })
+            let value = scheme.spread(|summary| measure.of(comparison, summary, flow))?;
+            Some(Ranked { scheme, value })
         })
         .collect();
     ranked.sort_by(|one, other| {
@@ -278,11 +286,12 @@ fn beside(
     comparison: &Comparison,
     ranked: &[Ranked<'_>],
     chosen: &Ranked<'_>,
-    flow: &str,
+    flow: &Group,
     measure: Measure,
 ) -> String {
     let shown = |one: &Ranked<'_>| {
-        one.scheme.spread(|summary| measure.of(summary, flow)).map(|spread| measure.show_spread(spread))
+        let value = one.scheme.spread(|summary| measure.of(comparison, summary, flow));
+        value.map(|spread| measure.show_spread(spread))
     };
     let Some(own) = shown(chosen) else { return String::new() };
     let others = || ranked.iter().filter(|one| one.scheme.name != chosen.scheme.name);
@@ -293,12 +302,11 @@ fn beside(
 }
 
 /// The words on the demand of the flow.
-fn demand(comparison: &Comparison, chosen: &SchemeRuns, ranked: &[Ranked<'_>], flow: &str) -> String {
-    let of = |summary: &Summary| find(summary, flow).and_then(|flow| flow.demand);
-    let met = |scheme: &SchemeRuns| super::median(scheme, |summary| of(summary)?.met_share);
-    let Some(latency) = super::median(chosen, |summary| Some(of(summary)?.latency_ms)) else {
-        return String::new();
-    };
+fn demand(comparison: &Comparison, chosen: &SchemeRuns, ranked: &[Ranked<'_>], flow: &Group) -> String {
+    let met =
+        |scheme: &SchemeRuns| super::median(scheme, |summary| Measure::Met.of(comparison, summary, flow));
+    let demanded = comparison.middle(chosen, flow, &|flow| Some(flow.demand?.latency_ms));
+    let Some(latency) = demanded.map(|spread| spread.median) else { return String::new() };
     let Some(share) = met(chosen) else { return String::new() };
     let beside = ranked.iter().map(|one| one.scheme).find(|scheme| is_baseline(comparison, scheme));
     let beside = beside
@@ -319,61 +327,44 @@ fn is_baseline(comparison: &Comparison, scheme: &SchemeRuns) -> bool {
 }
 
 /// The words on what the scheme costs other flows, against the baseline.
-fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &str) -> String {
-    let baseline = comparison.baseline.as_deref();
-    let Some(base) = comparison.schemes.iter().find(|one| Some(one.name.as_str()) == baseline) else {
-        return String::new();
-    };
+fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &Group) -> String {
+    let Some(base) = comparison.base() else { return String::new() };
     if base.name == chosen.name {
         return String::new();
     }
-    // Flows of one group together: download-1 and download-2 are downloads.
-    let mut slower: Vec<(String, f64, f64)> = Vec::new();
+    let mut slower: Vec<String> = Vec::new();
     let mut later: Vec<String> = Vec::new();
-    for other in comparison.flow_names().iter().filter(|name| *name != flow) {
-        let against = |value: fn(&FlowSummary) -> Option<f64>| relative_change(chosen, base, other, value);
+    for other in comparison.flows.all().iter().filter(|other| !other.is(flow)) {
         // A cost is one under every seed.
-        if let Some(change) = against(|flow| Some(flow.goodput_mbps)).filter(|c| c.high <= -COST.threshold) {
-            let share = -change.median / 100.0;
-            match slower.iter_mut().find(|(known, ..)| known == stem(other)) {
-                Some((_, low, high)) => (*low, *high) = (low.min(share), high.max(share)),
-                None => slower.push((stem(other).to_owned(), share, share)),
-            }
+        let goodput = |summary: &Summary| comparison.goodput_of(summary, other);
+        if let Some(change) = relative_change(chosen, base, goodput).filter(|c| c.high <= -COST.threshold) {
+            slower.push(format!("{} {}", other.name, percent(-change.median / 100.0)));
         }
-        let p95: fn(&FlowSummary) -> Option<f64> = |flow| {
-            if is_transfer(flow) { None } else { flow.latency_ms.p95 }
+        let p95 = |summary: &Summary| {
+            let of = |flow: &FlowSummary| if is_transfer(flow) { None } else { flow.latency_ms.p95 };
+            comparison.middle_of(summary, other, &of)
         };
-        if against(p95).is_some_and(|change| change.low >= DELAYS.threshold) {
-            let of = |scheme| super::median(scheme, |summary| find(summary, other).and_then(p95));
-            if let (Some(from), Some(to)) = (of(base), of(chosen))
-                && to - from >= FELT_MS
-            {
-                later.push(format!("{other} from {} to {} ms", number(from), number(to)));
-            }
+        if relative_change(chosen, base, p95).is_some_and(|change| change.low >= DELAYS.threshold)
+            && let (Some(from), Some(to)) = (super::median(base, p95), super::median(chosen, p95))
+            && to - from >= FELT_MS
+        {
+            later.push(format!("{} from {} to {} ms", other.name, number(from), number(to)));
         }
     }
     let mut text = String::new();
     if slower.is_empty() && later.is_empty() {
-        if comparison.flow_names().len() > 1 {
+        if comparison.flows.all().len() > 1 {
             text = format!("; no other flow loses {} % of its goodput against {}", COST.threshold, base.name);
         }
         return text;
     }
     if !slower.is_empty() {
-        let shown: Vec<String> =
-            slower.iter().map(|(name, low, high)| format!("{name} {}", percents(*low, *high))).collect();
-        text += &format!("; it costs {} of the goodput under {}", listed(&shown, MOST_NAMES), base.name);
+        text += &format!("; it costs {} of the goodput under {}", listed(&slower, MOST_NAMES), base.name);
     }
     if !later.is_empty() {
         text += &format!("; it raises the p95 of {}", listed(&later, MOST_NAMES));
     }
     text
-}
-
-/// The name of a flow's group: without the number at its end.
-fn stem(name: &str) -> &str {
-    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    bare.strip_suffix('-').filter(|stem| bare.len() < name.len() && !stem.is_empty()).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -484,10 +475,5 @@ mod tests {
             choice.sentence,
             "For call the runs tell no difference between linux and pie: p95 9.00 ms; one seed shows less than 10 % between them."
         );
-    }
-
-    #[test]
-    fn groups_have_a_stem() {
-        assert_eq!(["download-12", "call", "a-1", "7", "x1"].map(stem), ["download", "call", "a", "7", "x1"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Remarks on the health of runs: full air, flows that are not served, figures that rest on too little.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_record::{FlowSummary, StationSummary, Summary};
 
@@ -9,9 +9,8 @@ use super::rules::{
     SINGLES, SLOW_STATION,
 };
 use super::{Finding, listed, median, percents};
-use crate::comparison::{Comparison, SchemeRuns, find};
-use crate::figures::mean_split;
-use crate::grid::number;
+use crate::comparison::{Comparison, SchemeRuns};
+use crate::grid::{Spread, number};
 
 /// Names in one list.
 const MOST_NAMES: usize = 4;
@@ -103,7 +102,7 @@ fn retries(comparison: &Comparison) -> Option<Finding> {
         let sentence = format!(
             "{} of the MPDUs to or from {} are sent again {}.",
             percents(low, high),
-            listed(&poor, MOST_NAMES),
+            listed(&comparison.stations.together(&poor), MOST_NAMES),
             under(comparison, &schemes)
         );
         finding(RETRIES, &schemes, sentence)
@@ -156,31 +155,48 @@ fn offer(comparison: &Comparison, flow: &FlowSummary) -> Option<f64> {
 }
 
 fn below_offer(comparison: &Comparison) -> Option<Finding> {
-    let (mut starved, mut schemes) = (Vec::new(), Vec::new());
-    for name in comparison.flow_names() {
-        let mut worst: Option<(f64, f64, String)> = None;
+    let (mut starved, mut schemes) = (Vec::new(), Vec::<String>::new());
+    for group in comparison.flows.all() {
+        // Members below, and the least goodput with its offer, under the scheme that has most members below.
+        let mut worst: Option<(usize, f64, f64, &str)> = None;
         for scheme in &comparison.schemes {
-            let of = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
-                median(scheme, |summary| {
-                    find(summary, &name).filter(|flow| flow.packets.sent > 0).and_then(value)
-                })
-            };
-            let (Some(goodput), Some(offer)) =
-                (of(&|flow| Some(flow.goodput_mbps)), of(&|flow| offer(comparison, flow)))
+            let mut values = BTreeMap::<&str, Vec<(f64, f64)>>::new();
+            for flow in comparison.members(scheme, group).filter(|flow| flow.packets.sent > 0) {
+                if let Some(offer) = offer(comparison, flow) {
+                    values.entry(&flow.name).or_default().push((flow.goodput_mbps, offer));
+                }
+            }
+            let middle =
+                |values: Vec<f64>| Spread::of(values.into_iter().map(Some)).map(|found| found.median);
+            let below = values.into_values().filter_map(|seeds| {
+                let (goodput, offer): (Vec<f64>, Vec<f64>) = seeds.into_iter().unzip();
+                let (goodput, offer) = (middle(goodput)?, middle(offer)?);
+                (100.0 * goodput < BELOW_OFFER.threshold * offer).then_some((goodput, offer))
+            });
+            let below: Vec<(f64, f64)> = below.collect();
+            let Some((goodput, offer)) = below.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0))
             else {
                 continue;
             };
-            if 100.0 * goodput < BELOW_OFFER.threshold * offer {
-                if !schemes.contains(&scheme.name) {
-                    schemes.push(scheme.name.clone());
-                }
-                if worst.as_ref().is_none_or(|(least, ..)| goodput < *least) {
-                    worst = Some((goodput, offer, scheme.name.clone()));
-                }
+            if !schemes.contains(&scheme.name) {
+                schemes.push(scheme.name.clone());
+            }
+            let is_worse = worst.is_none_or(|(most, least, ..)| {
+                below.len() > most || (below.len() == most && goodput < least)
+            });
+            if is_worse {
+                worst = Some((below.len(), goodput, offer, &scheme.name));
             }
         }
-        if let Some((goodput, offer, scheme)) = worst {
-            starved.push(format!("{name} {} of {} Mb/s under {scheme}", number(goodput), number(offer)));
+        if let Some((count, goodput, offer, scheme)) = worst {
+            let (name, goodput, offer) = (&group.name, number(goodput), number(offer));
+            starved.push(if group.is_many() {
+                let all = group.members.len();
+                let how_many = if count == all { "all".to_owned() } else { format!("{count} of") };
+                format!("{how_many} {all} {name}, one with {goodput} of {offer} Mb/s, under {scheme}")
+            } else {
+                format!("{name} {goodput} of {offer} Mb/s under {scheme}")
+            });
         }
     }
     (!starved.is_empty()).then(|| {
@@ -190,15 +206,11 @@ fn below_offer(comparison: &Comparison) -> Option<Finding> {
 }
 
 fn never_sends(comparison: &Comparison) -> Option<Finding> {
-    let silent = |name: &String| {
-        let mut flows = comparison
-            .schemes
-            .iter()
-            .flat_map(SchemeRuns::summaries)
-            .filter_map(|summary| find(summary, name))
-            .peekable();
-        flows.peek().is_some() && flows.all(|flow| (flow.packets.sent as f64) < NEVER_SENDS.threshold)
-    };
+    let mut sends = BTreeMap::<&str, bool>::new();
+    for flow in comparison.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|run| &run.flows) {
+        *sends.entry(&flow.name).or_default() |= flow.packets.sent as f64 >= NEVER_SENDS.threshold;
+    }
+    let silent = |name: &String| sends.get(name.as_str()) == Some(&false);
     let names: Vec<String> = comparison.flow_names().into_iter().filter(silent).collect();
     if names.is_empty() {
         return None;
@@ -211,8 +223,8 @@ fn never_sends(comparison: &Comparison) -> Option<Finding> {
     };
     let why = if let [only] = names.as_slice() { late(only) } else { None };
     let verb = if names.len() == 1 { "sends" } else { "send" };
-    let sentence =
-        format!("{} never {verb} a packet{}.", listed(&names, MOST_NAMES), why.unwrap_or_default());
+    let shown = listed(&comparison.flows.together(&names), MOST_NAMES);
+    let sentence = format!("{shown} never {verb} a packet{}.", why.unwrap_or_default());
     Some(finding(NEVER_SENDS, &[], sentence))
 }
 
@@ -249,12 +261,13 @@ fn singles(comparison: &Comparison) -> Option<Finding> {
 }
 
 fn lost(comparison: &Comparison) -> Option<Finding> {
-    let focus = &comparison.focus;
-    let loss = |summary: &Summary| find(summary, focus)?.loss_rate;
+    let focus = comparison.focus()?;
+    let loss = |summary: &Summary| comparison.mean_of(summary, focus, &|flow| flow.loss_rate);
     let (names, low, high) = above(comparison, LOST.threshold, loss)?;
     let sentence = format!(
-        "{} of the packets of {focus} are lost {}, which no latency shows.",
+        "{} of the packets of {} are lost {}, which no latency shows.",
         percents(low, high),
+        focus.name,
         under(comparison, &names)
     );
     Some(finding(LOST, &names, sentence))
@@ -278,12 +291,13 @@ fn identical(comparison: &Comparison) -> Vec<Finding> {
         told.extend(alike.iter().map(|other| other.name.as_str()));
         let mut names = vec![one.name.clone()];
         names.extend(alike.iter().map(|other| other.name.clone()));
-        let why = waiting(one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold).map(|share| {
-            format!(
-                "; at most {} of the latency of a flow is spent in a queue that they order",
-                super::percent(share)
-            )
-        });
+        let why =
+            waiting(comparison, one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold).map(|share| {
+                format!(
+                    "; at most {} of the latency of a flow is spent in a queue that they order",
+                    super::percent(share)
+                )
+            });
         let sentence = format!(
             "{} decided alike: all figures are the same{}.",
             listed(&names, MOST_NAMES),
@@ -295,10 +309,9 @@ fn identical(comparison: &Comparison) -> Vec<Finding> {
 }
 
 /// The largest share of queueing in the mean latency of a flow; `None` without stages.
-fn waiting(scheme: &SchemeRuns) -> Option<f64> {
-    let flows = scheme.summaries().next()?.flows.iter();
-    let shares = flows.filter_map(|flow| {
-        let stages = mean_split(scheme, &flow.name)?;
+fn waiting(comparison: &Comparison, scheme: &SchemeRuns) -> Option<f64> {
+    let shares = comparison.flows.all().iter().filter_map(|group| {
+        let stages = comparison.mean_split(scheme, group)?;
         let total: f64 = stages.iter().sum();
         (total > 0.0).then(|| stages[1] / total)
     });
@@ -307,22 +320,23 @@ fn waiting(scheme: &SchemeRuns) -> Option<f64> {
 
 fn short_run(comparison: &Comparison) -> Option<Finding> {
     const PRINTED: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
-    let focus = &comparison.focus;
-    let delivered = |summary: &Summary| Some(find(summary, focus)?.packets.delivered);
-    let least = comparison.schemes.iter().flat_map(SchemeRuns::summaries).filter_map(delivered).min()?;
-    if least == 0 {
-        return None;
-    }
+    let focus = comparison.focus()?;
+    let delivered =
+        |summary: &Summary| comparison.middle_of(summary, focus, &|flow| Some(flow.packets.delivered as f64));
+    let runs = comparison.schemes.iter().flat_map(SchemeRuns::summaries);
+    let least = runs.filter_map(delivered).min_by(f64::total_cmp).filter(|least| *least > 0.0)?;
+    let of = if focus.is_many() { "half of its members deliver at most" } else { "a run delivers" };
     let weak: Vec<String> = PRINTED
         .iter()
-        .filter(|(_, share)| least as f64 * (1.0 - share) < SHORT_RUN.threshold - 1e-6)
+        .filter(|(_, share)| least * (1.0 - share) < SHORT_RUN.threshold - 1e-6)
         .map(|(name, _)| (*name).to_owned())
         .collect();
     (!weak.is_empty()).then(|| {
         let verb = if weak.len() == 1 { "rests" } else { "rest" };
         let sentence = format!(
-            "{} of {focus} {verb} on fewer than {} packets: a run delivers {least} of them; lengthen duration.",
+            "{} of {} {verb} on fewer than {} packets: {of} {least:.0} of them; lengthen duration.",
             listed(&weak, MOST_NAMES),
+            focus.name,
             SHORT_RUN.threshold
         );
         finding(SHORT_RUN, &[], sentence)
@@ -401,6 +415,7 @@ mod tests {
         assert_eq!(said(slow(), BELOW_OFFER), None);
         let asks = |name: &str, mbps| FlowFacts {
             name: name.to_owned(),
+            group: name.to_owned(),
             delay: Span::ZERO,
             start: Span::ZERO,
             rate: Some(BitRate::from_mbps(mbps)),
@@ -416,8 +431,13 @@ mod tests {
         assert_eq!(said(vec![linux()], NEVER_SENDS), None);
         let silent = || vec![linux().packets("call", 0)];
         assert_eq!(said(silent(), NEVER_SENDS).as_deref(), Some("call never sends a packet."));
-        let late =
-            FlowFacts { name: "call".to_owned(), delay: Span::ZERO, start: Span::from_secs(30), rate: None };
+        let late = FlowFacts {
+            name: "call".to_owned(),
+            group: "call".to_owned(),
+            delay: Span::ZERO,
+            start: Span::from_secs(30),
+            rate: None,
+        };
         let facts = Facts { end: Some(Span::from_secs(22)), flows: vec![late], ..Facts::default() };
         assert_eq!(
             said_with(silent(), NEVER_SENDS, facts).as_deref(),

@@ -17,8 +17,8 @@ pub use rules::{RULES, Rule};
 pub use trial::Trial;
 
 use crate::comparison::{Comparison, SchemeRuns};
-use crate::facts::Facts;
 use crate::grid::wrapped;
+use crate::groups::Group;
 
 /// The verdict of a comparison, or of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -91,8 +91,11 @@ pub struct Bottleneck {
     pub cause: Cause,
     /// Figure that it bounds.
     pub figure: Figure,
-    /// The flow.
+    /// The flow, or the group of flows.
     pub flow: String,
+    /// The flow, or the members of the group.
+    #[serde(skip)]
+    pub members: Vec<String>,
     /// The scheme of the runs.
     pub scheme: String,
     /// Name of the rule.
@@ -115,10 +118,10 @@ pub struct Finding {
 }
 
 impl Comparison {
-    /// The same with facts of the scenario for its verdict.
-    #[must_use]
-    pub fn with_facts(self, facts: Facts) -> Self {
-        Self { facts, ..self }
+    /// The reason why a scheme is not chosen for the latency of a group: it starves the group, or loses more of it than others.
+    pub(crate) fn refusal(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
+        let (_, refused) = choice::able(self, group, choice::Measure::Latency);
+        refused.into_iter().find(|(name, _)| *name == scheme.name).map(|(_, reason)| reason)
     }
 
     /// The verdict.

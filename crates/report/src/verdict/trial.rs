@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::rules::{CHOICE, CONFIRMED};
 use super::{Bottleneck, Cause, Figure};
+use crate::comparison::Comparison;
 use crate::grid::{number, wrapped};
 
 /// The result of runs in which the cause of a bottleneck was taken away.
@@ -69,6 +70,14 @@ impl Trial {
     }
 }
 
+impl Comparison {
+    /// The same with the result of a test of its bottleneck, which joins the verdict of the page.
+    #[must_use]
+    pub fn with_trial(self, trial: &Trial) -> Self {
+        Self { tried: Some(trial.sentence.clone()), ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +87,7 @@ mod tests {
             cause,
             figure,
             flow: "game".to_owned(),
+            members: vec!["game".to_owned()],
             scheme: "linux".to_owned(),
             rule: "stage",
             share: 0.8,

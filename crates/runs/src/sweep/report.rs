@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use airbound_report::{Cell, Chapter, Grid as Shown, chapters_html, number};
+use airbound_report::{Cell, Chapter, Grid as Shown, Page, number};
 use serde_json::json;
 
 use super::grid::Design;
@@ -190,10 +190,11 @@ impl Findings {
                 grid.scenario,
                 grid.schemes.join(", "),
             ),
+            texts: vec![("The grid".to_owned(), grid.text.clone())],
             ..Chapter::default()
         });
-        let folded = [("The grid".to_owned(), grid.text.clone())];
-        Ok(chapters_html(self.title(), &self.headline(), &chapters, &folded)?)
+        let (title, subtitle) = (self.title().to_owned(), self.headline());
+        Ok(Page { title, subtitle, chapters, ..Page::default() }.to_html()?)
     }
 
     /// Writes one row for each point, with the interval of each metric.

@@ -114,7 +114,7 @@ fn over_two(findings: &Findings, metric: usize, across: &Axis, down: &Axis, rest
         let cell = (column * down.values.len() + row) * others + other;
         Some(findings.estimate(cell, scheme, metric)?.mean)
     };
-    // All panels of a metric share one scale.
+    // The panels of a single scheme share one scale.
     let all: Vec<f64> = (0..grid.design.cells())
         .flat_map(|cell| (0..grid.schemes.len()).map(move |scheme| (cell, scheme)))
         .filter_map(|(cell, scheme)| Some(findings.estimate(cell, scheme, metric)?.mean))
@@ -131,6 +131,20 @@ fn over_two(findings: &Findings, metric: usize, across: &Axis, down: &Axis, rest
             .map(|row| (0..across.values.len()).map(|column| value(scheme, other, column, row)).collect())
             .collect();
         (grid.schemes[scheme].clone(), values)
+    };
+    // Schemes are compared at the same setting: another one has another offer, or another load.
+    let is_compared = grid.schemes.len() > 1;
+    let shade = |scheme: usize, other: usize, column: usize, row: usize| {
+        let all = (0..grid.schemes.len()).filter_map(|scheme| value(scheme, other, column, row));
+        let best = if best > worst { all.reduce(f64::max) } else { all.reduce(f64::min) };
+        let (Some(own), Some(best)) = (value(scheme, other, column, row), best) else { return 0.0 };
+        let larger = own.abs().max(best.abs());
+        if larger > 0.0 { (own - best).abs() / larger } else { 0.0 }
+    };
+    let shades = |scheme: usize, other: usize| {
+        let rows = (0..down.values.len()).rev();
+        rows.map(|row| (0..across.values.len()).map(|column| shade(scheme, other, column, row)).collect())
+            .collect()
     };
     let beside = (WIDTH / (PANEL + CELL * across.values.len())).max(1);
     let mut rows = name(down);
@@ -155,13 +169,25 @@ fn over_two(findings: &Findings, metric: usize, across: &Axis, down: &Axis, rest
                     panels: schemes.iter().map(|scheme| panel(*scheme, other)).collect(),
                     best,
                     worst,
+                    shades: if is_compared {
+                        schemes.iter().map(|scheme| shades(*scheme, other)).collect()
+                    } else {
+                        Vec::new()
+                    },
                 }),
-                caption: format!(
-                    "{}{given}. White is the best of all cells ({}), orange the worst ({}).",
-                    caption(findings, metric),
-                    number(best),
-                    number(worst)
-                ),
+                caption: if is_compared {
+                    format!(
+                        "{}{given}. White is the best scheme of a setting; the darker, the larger the part by which a scheme is worse.",
+                        caption(findings, metric)
+                    )
+                } else {
+                    format!(
+                        "{}{given}. White is the best of all cells ({}), orange the worst ({}).",
+                        caption(findings, metric),
+                        number(best),
+                        number(worst)
+                    )
+                },
             });
         }
     }
