@@ -8,6 +8,7 @@ use airbound_air::partial::PartialChannel;
 use airbound_air::propagation::LinkQuality;
 use airbound_random::{Purpose, Stream};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_wifi::error::Decoding;
 use airbound_wifi::mpdu::psdu_size;
 use airbound_wifi::{Band, Basic, Category, ControlTiming, EdcaParameters, Legacy, Rate};
 use proptest::prelude::*;
@@ -45,7 +46,7 @@ impl Scene {
         }
         let control = ControlTiming { band: BAND, basic: Basic::MANDATORY, fixed: None };
         let detection = Decibel::new(0.0);
-        let phy = PhyConfig { control, rts_threshold: ByteCount::MAX, detection };
+        let phy = PhyConfig { control, rts_threshold: ByteCount::MAX, detection, decoding: Decoding::Hard };
         let mut channel = PartialChannel::new(phy, true, hearing);
         for number in 0..=u64::from(transmitters) {
             let edca = Category::ALL.map(|category| {

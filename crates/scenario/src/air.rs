@@ -74,6 +74,8 @@ pub enum Edca {
 pub enum ErrorModel {
     /// The coded bit error rates of NIST (as ns-3's `NistErrorRateModel`).
     Nist,
+    /// Soft decisions: the union bound of bit-interleaved coded modulation.
+    Soft,
 }
 
 pub(super) const KEYS: &[&str] = &[
@@ -152,7 +154,7 @@ impl Air {
             )?,
             countdown: section.choice("countdown", Countdown::default(), text::COUNTDOWNS)?,
             encryption: section.boolean("encryption", false)?,
-            error_model: section.choice("error-model", ErrorModel::Nist, &[("nist", ErrorModel::Nist)])?,
+            error_model: section.choice("error-model", ErrorModel::Nist, text::ERROR_MODELS)?,
             noise_figure: section.ranged(
                 "noise-figure",
                 Decibel::new(7.0),

@@ -57,7 +57,7 @@ impl Network {
         let hardware = &mut self.parts.transmitters[node.index()].hardware[exchange.at.category.index()];
         if let Some(first) = hardware.front_mut() {
             first.airtime = (first.airtime + (exchange.timing.end - exchange.start)).saturating_sub(*planned);
-            let is_unanswered = exchange.timing.end < exchange.timing.ppdu_start;
+            let is_unanswered = exchange.timing.end < exchange.timing.ppdu_start && !first.asks;
             first.unanswered = if is_unanswered { first.unanswered + 1 } else { 0 };
             if is_unanswered && first.unanswered < RTS_LIMIT && !first.is_expired(now) {
                 first.transmissions = first.transmissions.saturating_sub(1);

@@ -3,6 +3,7 @@
 
 use airbound_report::{Tolerance, ValidationRow};
 
+use super::super::scene::Scene;
 use super::super::table::{Row, Table};
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
@@ -45,46 +46,17 @@ const RULES: [Rules; 3] = [
 ];
 
 fn trial(reference: &Row<'_>, rules: Rules, effort: Effort) -> Trial {
-    let scenario = format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "3 s"
-[air]
-standard = "legacy"
-edca = "dcf"
-countdown = "{countdown}"
-eifs = {eifs}
-control-rate = "{ack} Mbit/s"
-beacons = false
-[access-point]
-preset = "direct"
-[uplink]
-queue = {{ kind = "fifo", limit = {{ packets = 200 }} }}
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "sender"
-count = {n}
-rate = "OFDM {rate} Mbit/s"
-[[flow]]
-name = "up"
-kind = "cbr"
-direction = "up"
-station = "sender"
-rate = "{offered} Mbit/s"
-size = "1470 B"
-"#,
-        countdown = rules.countdown,
-        eifs = rules.eifs,
-        seconds = effort.seconds(30, 10),
-        n = reference.whole("n"),
-        ack = reference.whole("ack_rate"),
-        rate = reference.whole("data_rate"),
-        offered = reference.text("offered_per_sta_mbps"),
-    );
-    Trial::new(name(reference), scenario, 1)
+    let rate = reference.whole("data_rate");
+    let offered = reference.text("offered_per_sta_mbps");
+    let scenario = Scene::uplinks(effort.seconds(30, 10), 3, rate, 200, None)
+        .air(&format!("countdown = \"{}\"\neifs = {}", rules.countdown, rules.eifs))
+        .stations("sender", reference.whole("n"), &format!("rate = \"OFDM {rate} Mbit/s\""))
+        .named_flow(
+            "up",
+            "sender",
+            &format!("kind = \"cbr\"\ndirection = \"up\"\nrate = \"{offered} Mbit/s\"\nsize = \"1470 B\""),
+        );
+    Trial::new(name(reference), scenario.text(), 1)
 }
 
 fn name(reference: &Row<'_>) -> String {
