@@ -2,6 +2,7 @@
 //! `studies/ns3/README.md`.
 
 mod capture;
+mod circle;
 mod dcf;
 mod hidden;
 mod lostack;

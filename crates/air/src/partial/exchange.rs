@@ -17,28 +17,6 @@ pub(super) struct Lost {
     pub(super) answer: bool,
 }
 
-impl Lost {
-    pub(super) fn draw(
-        phy: &mut Phy,
-        losses: &Losses,
-        (ongoing, quality): (&Ongoing, LinkQuality),
-        draws: &mut Stream,
-    ) -> Self {
-        let mut lost = |loss: Option<Loss>, size| {
-            loss.is_some_and(|loss| phy.loses(loss, (ongoing.rate, size), quality, draws))
-        };
-        let protection = losses.protection.filter(|_| ongoing.is_protected());
-        let rts = lost(protection, control_frames::RTS);
-        let cts = lost(protection, control_frames::CTS);
-        let answer = match ongoing.answer {
-            Answer::None => false,
-            Answer::Ack => lost(losses.answers, control_frames::ACK),
-            Answer::BlockAck => lost(losses.answers, control_frames::BLOCK_ACK),
-        };
-        Self { rts, cts, answer }
-    }
-}
-
 /// An exchange that goes on.
 #[derive(Debug)]
 pub(super) struct Ongoing {
@@ -120,6 +98,30 @@ impl Ongoing {
     /// Duration of its answer.
     pub(super) fn answer_duration(&self) -> Span {
         (self.timing.end - self.timing.ppdu_end).saturating_sub(self.sifs)
+    }
+
+    /// Draws the control frames that noise destroys.
+    pub(super) fn draw_losses(
+        &self,
+        phy: &mut Phy,
+        losses: &Losses,
+        mut quality: impl FnMut(Instant) -> LinkQuality,
+        draws: &mut Stream,
+    ) -> Lost {
+        let mut lost = |loss: Option<Loss>, size, at| {
+            loss.is_some_and(|loss| phy.loses(loss, (self.rate, size), quality(at), draws))
+        };
+        let start = self.start;
+        let protection = losses.protection.filter(|_| self.is_protected());
+        let rts = lost(protection, control_frames::RTS, start);
+        let cts = lost(protection, control_frames::CTS, start + self.timing.first_frame + self.sifs);
+        let answered = self.timing.ppdu_end + self.sifs;
+        let answer = match self.answer {
+            Answer::None => false,
+            Answer::Ack => lost(losses.answers, control_frames::ACK, answered),
+            Answer::BlockAck => lost(losses.answers, control_frames::BLOCK_ACK, answered),
+        };
+        Lost { rts, cts, answer }
     }
 
     /// The times of its MPDUs, the first of which is at `psdu` without aggregation.

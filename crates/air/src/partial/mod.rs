@@ -41,7 +41,7 @@ use crate::loss::Losses;
 use crate::propagation::LinkQuality;
 
 use carrier::Carrier;
-use exchange::{Lost, Ongoing};
+use exchange::Ongoing;
 use frame::{Frame, Part};
 use reception::Receivers;
 
@@ -378,6 +378,17 @@ impl PartialChannel {
         timing
     }
 
+    /// Decides which control frames of a transmitter's exchange, which has just been started, noise destroys; `quality` is that of its
+    /// link at the start of each. Without losses of their own nothing is asked or drawn.
+    pub fn draw_losses(&mut self, tx: TxId, quality: impl FnMut(Instant) -> LinkQuality) {
+        let Some(node) = self.nodes.get_mut(usize::from(tx.0)) else { return };
+        if let Some(ongoing) = &mut node.ongoing
+            && self.losses != Losses::default()
+        {
+            ongoing.lost = ongoing.draw_losses(&mut self.phy, &self.losses, quality, &mut node.reception);
+        }
+    }
+
     /// Starts an exchange whose first frame follows. Returns whether it can.
     fn start(
         &mut self,
@@ -396,7 +407,6 @@ impl PartialChannel {
         };
         let mut ongoing = Ongoing::new((at, to), (start, txop_end), ppdu, sizes.clone(), timing, sifs);
         let draws = &mut node.reception;
-        ongoing.lost = Lost::draw(&mut self.phy, &self.losses, (&ongoing, quality), draws);
         ongoing.received = match self.losses.answers {
             None => self.phy.outcome(ppdu, sizes, quality, draws),
             Some(_) => self.phy.arrivals(ppdu, sizes, quality, draws),

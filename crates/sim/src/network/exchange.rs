@@ -122,6 +122,7 @@ impl Network {
         } else {
             parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
         };
+        self.draw_losses(at, heard, heard != quality);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -412,6 +413,7 @@ impl Network {
         let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, heard) else {
             return false;
         };
+        self.draw_losses(ended.at, heard, heard != quality);
         self.note_start(ended.at, start, &timing, quality);
         true
     }
