@@ -48,7 +48,7 @@ impl Levels {
     }
 }
 
-/// What receivers make of overlapping frames.
+/// Rules by which receivers treat overlapping frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capture {
     /// Levels at the receivers.

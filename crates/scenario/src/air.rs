@@ -97,6 +97,8 @@ pub(super) const KEYS: &[&str] = &[
     "sensitivity",
 ];
 
+const ERROR_MODELS: &[(&str, ErrorModel)] = &[("nist", ErrorModel::Nist), ("soft", ErrorModel::Soft)];
+
 /// 100 time units of 1024 us.
 const BEACON_INTERVAL: Span = Span::from_micros(102_400);
 
@@ -154,7 +156,7 @@ impl Air {
             )?,
             countdown: section.choice("countdown", Countdown::default(), text::COUNTDOWNS)?,
             encryption: section.boolean("encryption", false)?,
-            error_model: section.choice("error-model", ErrorModel::Nist, text::ERROR_MODELS)?,
+            error_model: section.choice("error-model", ErrorModel::Nist, ERROR_MODELS)?,
             noise_figure: section.ranged(
                 "noise-figure",
                 Decibel::new(7.0),

@@ -25,14 +25,14 @@ pub struct Radio {
     /// Loss of RTS and CTS; `None`: never by noise.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "loss")]
     pub protection_loss: Option<Loss>,
-    /// What follows an A-MPDU without BlockAck.
+    /// The frame that follows an A-MPDU without BlockAck.
     pub missed_block_ack: MissedBlockAck,
     /// Reception of the stronger of overlapping frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
 }
 
-/// What a transmitter sends after an A-MPDU without BlockAck.
+/// The frame that a transmitter sends after an A-MPDU without BlockAck.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissedBlockAck {

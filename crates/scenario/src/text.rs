@@ -5,7 +5,6 @@ use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Category, Format, GuardInterval, Legacy};
 use serde::{Serialize, Serializer};
 
-use super::air::ErrorModel;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::section::Section;
@@ -51,9 +50,6 @@ pub(super) const BANDS: &[(&str, Band)] =
 
 pub(super) const COUNTDOWNS: &[(&str, Countdown)] =
     &[("boundaries", Countdown::Boundaries), ("idle-slots", Countdown::IdleSlots)];
-
-pub(super) const ERROR_MODELS: &[(&str, ErrorModel)] =
-    &[("nist", ErrorModel::Nist), ("soft", ErrorModel::Soft)];
 
 const GUARD_INTERVALS: [GuardInterval; 4] =
     [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];

@@ -1,30 +1,10 @@
 //! Errors of a scenario are one sentence each, with place, key and allowed values.
 
+mod sentence;
+
 use airbound_scenario::{Overrides, Scenario};
 
-const GOOD: &str = r#"duration = "2 s"
-[air]
-standard = "ht"
-[[station]]
-name = "phone"
-[[flow]]
-name = "stream"
-kind = "cbr"
-station = "phone"
-rate = "20 Mbit/s"
-"#;
-
-fn error_of(text: &str) -> String {
-    Scenario::parse(text, "test.toml", &Overrides::none()).expect_err(text).to_string()
-}
-
-fn check(text: &str, parts: &[&str]) {
-    let error = error_of(text);
-    assert!(!error.contains('\n') && error.len() < 700, "{error}");
-    for part in parts {
-        assert!(error.contains(part), "\"{part}\" is not in: {error}");
-    }
-}
+use sentence::{GOOD, check};
 
 /// The good scenario with one line replaced.
 fn with(old: &str, new: &str) -> String {
@@ -507,30 +487,6 @@ fn hearing_is_checked() {
     check(&networks, &["test.toml:11: hearing", "[[network]]"]);
     let sleepy = matrix("").replace("[[flow]]", "power-save = {}\n[[flow]]");
     check(&sleepy, &["test.toml:12: hearing", "power-save of station phone", "always listen"]);
-}
-
-#[test]
-fn the_radio_is_checked() {
-    let radio = |lines: &str| format!("{GOOD}[radio]\n{lines}\n");
-    let capture = |lines: &str| format!("{GOOD}[radio.capture]\n{lines}\n");
-    check(&radio("anser-loss = 1"), &["test.toml:12:", "radio.anser-loss", "did you mean answer-loss?"]);
-    check(&radio("answer-loss = 1.5"), &["test.toml:12:", "radio.answer-loss", "is 1.5", "0 to 1"]);
-    check(&radio("answer-loss = nan"), &["test.toml:12:", "radio.answer-loss", "0 to 1"]);
-    check(&radio("protection-loss = \"often\""), &["radio.protection-loss", "\"signal\""]);
-    check(&radio("missed-block-ack = \"wait\""), &["radio.missed-block-ack", "\"repeat\"", "\"request\""]);
-    check(&capture(""), &["test.toml:11:", "radio.capture.levels", "hearing.places"]);
-    check(&capture("preamble = \"much\"\nlevels = {}"), &["test.toml:12:", "radio.capture.preamble", "dB"]);
-    check(&capture("preamble = 4\nlevels = {}"), &["radio.capture.preamble", "number and unit"]);
-    check(&capture("takeover = \"-1 dB\"\nlevels = {}"), &["radio.capture.takeover", "0 dB"]);
-    check(&capture("levels = { fone = {} }"), &["radio.capture.levels.fone", "did you mean phone?"]);
-    let loud = "levels = { access-point = { phone = \"99 dBm\" } }";
-    check(&capture(loud), &["test.toml:12:", "radio.capture.levels.access-point.phone", "40 dBm"]);
-    let places = "places = { access-point = [\"1 m\", \"1 m\"], phone = [\"2 m\", \"1 m\"] }";
-    let both =
-        format!("{GOOD}[hearing]\nsize = [\"9 m\", \"9 m\"]\n{places}\n[radio.capture]\nlevels = {{}}\n");
-    check(&both, &["radio.capture.levels", "beside hearing.places"]);
-    let sleepy = radio("").replacen("name = \"phone\"", "name = \"phone\"\npower-save = {}", 1);
-    check(&sleepy, &["radio", "power-save of station phone"]);
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use airbound_units::{Instant, Span};
 
-use super::reception::Energy;
-
 /// Time from the start of a frame in which its preamble is detected: the short training field of 8 us is detected within half of it.
 pub(super) const DETECTION: Span = Span::from_micros(4);
 
@@ -29,6 +27,16 @@ pub(super) enum Heard {
     Garbled,
     /// Its preamble was overlapped: it is energy only.
     Undetected,
+}
+
+/// Energy of another frame at a receiver.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Energy {
+    pub(super) receiver: usize,
+    /// In milliwatts.
+    pub(super) level: f64,
+    pub(super) from: Instant,
+    pub(super) until: Instant,
 }
 
 /// A frame on the air.

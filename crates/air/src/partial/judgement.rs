@@ -5,8 +5,8 @@ use airbound_wifi::{AckBitmap, Legacy, Rate};
 
 use super::PartialChannel;
 use super::exchange::Ongoing;
-use super::frame::{Frame, Heard, Part};
-use super::reception::{Energy, interference, shared};
+use super::frame::{Energy, Frame, Heard, Part};
+use super::reception::{interference, shared};
 
 /// Training fields, which precede the PHY header: they carry no bits.
 const TRAINING_SYMBOLS: u64 = 4;

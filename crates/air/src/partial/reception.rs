@@ -9,12 +9,12 @@ use airbound_units::{Instant, Span};
 use crate::capture::Capture;
 use crate::channel::TxId;
 
-use super::frame::{DETECTION, Frame, Heard};
+use super::frame::{DETECTION, Energy, Frame, Heard};
 
 /// Age up to which a frame can be taken over: its training fields.
 const TRAINING: Span = Span::from_micros(16);
 
-/// What one receiver is locked on.
+/// State of one receiver.
 #[derive(Debug, Clone, Copy, Default)]
 struct Receiver {
     /// Start of the first preamble since it listens.
@@ -107,16 +107,6 @@ impl Receivers {
             _ => false,
         }
     }
-}
-
-/// Energy of another frame at a receiver.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Energy {
-    pub(super) receiver: usize,
-    /// In milliwatts.
-    pub(super) level: f64,
-    pub(super) from: Instant,
-    pub(super) until: Instant,
 }
 
 /// The times in which the energy of others at a receiver is constant, with their ratio of interference to signal; those without any are
