@@ -3,7 +3,7 @@
 use airbound_scenario::{Overrides, Scenario};
 
 /// A scenario without an error.
-pub const GOOD: &str = r#"duration = "2 s"
+pub(crate) const GOOD: &str = r#"duration = "2 s"
 [air]
 standard = "ht"
 [[station]]
@@ -21,7 +21,7 @@ fn error_of(text: &str) -> String {
 }
 
 /// Checks that the error of a scenario is one sentence with these parts.
-pub fn check(text: &str, parts: &[&str]) {
+pub(crate) fn check(text: &str, parts: &[&str]) {
     let error = error_of(text);
     assert!(!error.contains('\n') && error.len() < 700, "{error}");
     for part in parts {
