@@ -101,7 +101,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
 
 fn rows_of(control: &Control, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let table = Table::of(control.reference);
-    let seeds = if effort.quick { 1..=1u64 } else { 1..=3 };
+    let seeds = if effort.quick { 1..=1u64 } else { 1..=8 };
     let runs = seeds.clone().count();
     let trials: Vec<Trial> = table
         .rows()
