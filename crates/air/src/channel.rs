@@ -114,12 +114,13 @@ struct OnAir {
 /// use airbound_air::propagation::LinkQuality;
 /// use airbound_random::{Purpose, Stream};
 /// use airbound_units::{ByteCount, Decibel, Instant, Span};
+/// use airbound_wifi::error::Decoding;
 /// use airbound_wifi::{Band, Basic, Category, ControlTiming, EdcaParameters, Legacy, Rate};
 ///
 /// let band = Band::Ghz5;
 /// let control = ControlTiming { band, basic: Basic::MANDATORY, fixed: None };
 /// let detection = Decibel::new(0.0);
-/// let mut channel = Channel::new(PhyConfig { control, rts_threshold: ByteCount::MAX, detection }, true);
+/// let mut channel = Channel::new(PhyConfig { control, rts_threshold: ByteCount::MAX, detection, decoding: Decoding::Hard }, true);
 /// let edca = Category::ALL.map(|category| {
 ///     let parameters = EdcaParameters::linux_station(category);
 ///     let draws = Stream::new(1, Purpose::Backoff, category.index() as u64);

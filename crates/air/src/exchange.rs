@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use airbound_random::Stream;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
-use airbound_wifi::error::ErrorTable;
+use airbound_wifi::error::{Decoding, ErrorTable};
 use airbound_wifi::mpdu::{DELIMITER, psdu_size, subframe_size};
 use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PpduTiming;
@@ -14,6 +14,7 @@ use airbound_wifi::{
     control_frames::{self, ControlTiming},
 };
 
+use crate::loss::Loss;
 use crate::propagation::LinkQuality;
 
 /// Parameters common to all transmitters of a collision domain.
@@ -25,6 +26,8 @@ pub struct PhyConfig {
     pub rts_threshold: ByteCount,
     /// Signal-to-noise ratio below which a receiver does not detect a frame.
     pub detection: Decibel,
+    /// The model of decoding, which decides the error curves.
+    pub decoding: Decoding,
 }
 
 /// The response to a PPDU.
@@ -163,7 +166,9 @@ impl Phy {
                     .filter(|errors| errors.modulation() == modulation && errors.coding() == coding)
                     .map(Arc::clone)
                     .next()
-                    .unwrap_or_else(|| Arc::new(ErrorTable::of(modulation, coding)));
+                    .unwrap_or_else(|| {
+                        Arc::new(ErrorTable::decoded(self.config.decoding, modulation, coding))
+                    });
                 self.rates.push(RateFacts {
                     rate,
                     timing: PpduTiming::in_band(rate, control.band),
@@ -217,9 +222,79 @@ impl Phy {
         }
     }
 
+    /// Whether a control frame of `size` before or after a PPDU at `rate` is lost on a link of this quality. The loss of a trace is that
+    /// of its data.
+    pub(crate) fn loses(
+        &mut self,
+        loss: Loss,
+        (rate, size): (Rate, ByteCount),
+        quality: LinkQuality,
+        draws: &mut Stream,
+    ) -> bool {
+        match (loss, quality) {
+            (Loss::Share(share), _) => draws.unit() < share,
+            (Loss::Signal, LinkQuality::Snr(snr)) => {
+                let index = self.facts(rate);
+                let control = self.facts(self.rates[index].response);
+                let success = self.rates[control].errors.mpdu_success(snr, size);
+                snr < self.config.detection || draws.unit() >= success
+            }
+            (Loss::Signal, _) => false,
+        }
+    }
+
+    /// The rate of control frames before and after a PPDU at `rate`.
+    pub fn control_rate(&mut self, rate: Rate) -> Rate {
+        let index = self.facts(rate);
+        self.rates[index].response
+    }
+
+    /// Preamble of a PPDU at `rate`, up to its PSDU.
+    pub(crate) fn preamble(&mut self, rate: Rate) -> Span {
+        let index = self.facts(rate);
+        self.rates[index].timing.preamble()
+    }
+
+    /// -ln of the probability that a bit is received, 0 to 40, at a linear signal-to-noise ratio.
+    pub(crate) fn hazard(&mut self, rate: Rate, snr: f64) -> f64 {
+        let index = self.facts(rate);
+        self.rates[index].errors.hazard(Decibel::new(10.0 * libm::log10(snr.max(1e-30))))
+    }
+
     /// The MPDUs that are received and acknowledged; `sizes` are those of the MPDUs.
     #[inline]
     pub fn outcome(
+        &mut self,
+        ppdu: &Ppdu,
+        sizes: impl Iterator<Item = ByteCount>,
+        quality: LinkQuality,
+        draws: &mut Stream,
+    ) -> AckBitmap {
+        let LinkQuality::Snr(snr) = quality else { return self.arrivals(ppdu, sizes, quality, draws) };
+        if snr < self.config.detection {
+            return AckBitmap::NONE;
+        }
+        let index = self.facts(ppdu.rate);
+        let answer = match ppdu.answer {
+            Answer::None => None,
+            Answer::Ack => Some(control_frames::ACK),
+            Answer::BlockAck => Some(control_frames::BLOCK_ACK),
+        };
+        if let Some(answer) = answer {
+            let response = self.rates[index].response;
+            let answered = self.facts(response);
+            if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
+                // The response is lost, so that no MPDU is acknowledged. The data counts as lost, too (see the model's limits in
+                // docs/understand/simulator.md).
+                return AckBitmap::NONE;
+            }
+        }
+        self.arrivals(ppdu, sizes, quality, draws)
+    }
+
+    /// The MPDUs that are received, whether or not a response follows; `sizes` are those of the MPDUs.
+    #[inline]
+    pub(crate) fn arrivals(
         &mut self,
         ppdu: &Ppdu,
         sizes: impl Iterator<Item = ByteCount>,
@@ -242,21 +317,6 @@ impl Phy {
         };
         if snr < self.config.detection {
             return AckBitmap::NONE;
-        }
-        let index = self.facts(ppdu.rate);
-        let answer = match ppdu.answer {
-            Answer::None => None,
-            Answer::Ack => Some(control_frames::ACK),
-            Answer::BlockAck => Some(control_frames::BLOCK_ACK),
-        };
-        if let Some(answer) = answer {
-            let response = self.rates[index].response;
-            let answered = self.facts(response);
-            if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
-                // The response is lost, so that no MPDU is acknowledged. The data counts as lost, too (see the model's limits in
-                // docs/understand/simulator.md).
-                return AckBitmap::NONE;
-            }
         }
         let index = self.facts(ppdu.rate);
         let errors = &self.rates[index].errors;

@@ -6,6 +6,7 @@ use airbound_air::exchange::{Answer, ExchangeTiming, PhyConfig, Ppdu};
 use airbound_air::propagation::LinkQuality;
 use airbound_random::{Purpose, Stream};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_wifi::error::Decoding;
 use airbound_wifi::{Band, Basic, Category, ControlTiming, EdcaParameters, Legacy, Rate};
 use proptest::prelude::*;
 
@@ -51,8 +52,10 @@ impl Run {
     fn new(transmitters: Vec<Transmitter>, eifs: bool, rts_threshold: u64) -> Self {
         let control = ControlTiming { band: BAND, basic: Basic::MANDATORY, fixed: None };
         let rts_threshold = ByteCount::new(rts_threshold);
-        let mut channel =
-            Channel::new(PhyConfig { control, rts_threshold, detection: Decibel::new(0.0) }, eifs);
+        let mut channel = Channel::new(
+            PhyConfig { control, rts_threshold, detection: Decibel::new(0.0), decoding: Decoding::Hard },
+            eifs,
+        );
         for (number, (edca, waiting, ..)) in (0..).zip(&transmitters) {
             let edca = Category::ALL
                 .map(|category| edcaf(edca[category.index()], number * 4 + category.index() as u64));

@@ -6,6 +6,7 @@ use airbound_air::exchange::{Answer, PhyConfig, Ppdu};
 use airbound_air::propagation::LinkQuality;
 use airbound_random::{Purpose, Stream};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
+use airbound_wifi::error::Decoding;
 use airbound_wifi::{
     Band, Basic, Category, ControlTiming, EdcaParameters, GuardInterval, Legacy, Rate, Width,
 };
@@ -92,7 +93,12 @@ fn edcaf(at: AccessId, parameters: EdcaParameters) -> Edcaf {
 
 fn channel() -> Channel {
     let control = ControlTiming { band: Band::Ghz5, basic: Basic::MANDATORY, fixed: None };
-    let phy = PhyConfig { control, rts_threshold: ByteCount::new(3000), detection: Decibel::new(0.0) };
+    let phy = PhyConfig {
+        control,
+        rts_threshold: ByteCount::new(3000),
+        detection: Decibel::new(0.0),
+        decoding: Decoding::Hard,
+    };
     let mut channel = Channel::new(phy, true);
     for number in 0..TRANSMITTERS {
         let tx = TxId(number);

@@ -160,6 +160,9 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     if let Some(key) = uncovered(scenario) {
         return Err(PlanError::Effect { key });
     }
+    if scenario.radio.is_some() {
+        return Err(PlanError::Effect { key: "radio".to_owned() });
+    }
     if scenario.hearing().is_some() {
         return Err(PlanError::Effect { key: "hearing".to_owned() });
     }

@@ -125,6 +125,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             scenario.hearing.is_some(),
             "[hearing] is not supported: the laboratory's radios all hear each other".to_owned(),
         ),
+        (
+            scenario.radio.is_some(),
+            "[radio] is not supported: the laboratory's channel has whole exchanges".to_owned(),
+        ),
         (scenario.has_relays(), "relays are not supported".to_owned()),
         (
             scenario.wire.rate.is_some_and(|rate| rate < UNBOUNDED),

@@ -74,6 +74,8 @@ pub enum Edca {
 pub enum ErrorModel {
     /// The coded bit error rates of NIST (as ns-3's `NistErrorRateModel`).
     Nist,
+    /// Soft decisions: the union bound of bit-interleaved coded modulation.
+    Soft,
 }
 
 pub(super) const KEYS: &[&str] = &[
@@ -94,6 +96,8 @@ pub(super) const KEYS: &[&str] = &[
     "tx-power",
     "sensitivity",
 ];
+
+const ERROR_MODELS: &[(&str, ErrorModel)] = &[("nist", ErrorModel::Nist), ("soft", ErrorModel::Soft)];
 
 /// 100 time units of 1024 us.
 const BEACON_INTERVAL: Span = Span::from_micros(102_400);
@@ -152,7 +156,7 @@ impl Air {
             )?,
             countdown: section.choice("countdown", Countdown::default(), text::COUNTDOWNS)?,
             encryption: section.boolean("encryption", false)?,
-            error_model: section.choice("error-model", ErrorModel::Nist, &[("nist", ErrorModel::Nist)])?,
+            error_model: section.choice("error-model", ErrorModel::Nist, ERROR_MODELS)?,
             noise_figure: section.ranged(
                 "noise-figure",
                 Decibel::new(7.0),

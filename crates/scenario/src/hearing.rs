@@ -44,7 +44,7 @@ pub struct Places {
 }
 
 /// The names of transmitters, in the order of their numbers on the channel.
-struct Names<'a> {
+pub(super) struct Names<'a> {
     /// Name and group of each.
     nodes: Vec<(&'a str, &'a str)>,
     /// Groups without a member.
@@ -52,7 +52,11 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(stations: &'a [Station], neighbours: &'a [Neighbour], empty: &'a [String]) -> Self {
+    pub(super) const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn of(stations: &'a [Station], neighbours: &'a [Neighbour], empty: &'a [String]) -> Self {
         let stations = stations.iter().map(|station| (station.name.as_str(), station.group.as_str()));
         let neighbours = neighbours.iter().flat_map(|neighbour| {
             std::iter::repeat_n(
@@ -65,7 +69,7 @@ impl<'a> Names<'a> {
     }
 
     /// The transmitters with this name, or of the group with this name.
-    fn numbers(&self, wanted: &str) -> impl Iterator<Item = TxId> + '_ {
+    pub(super) fn numbers(&self, wanted: &str) -> impl Iterator<Item = TxId> + '_ {
         let wanted = wanted.to_owned();
         let nodes = self.nodes.iter().zip(0..);
         nodes
@@ -74,7 +78,7 @@ impl<'a> Names<'a> {
     }
 
     /// Refuses a name that nothing has.
-    fn check(&self, section: &Section<'_>, key: &str, name: &str) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self, section: &Section<'_>, key: &str, name: &str) -> Result<(), ScenarioError> {
         if self.numbers(name).next().is_some() || self.empty.iter().any(|empty| empty == name) {
             return Ok(());
         }
@@ -102,28 +106,22 @@ const FARTHEST: Metre = Metre::new(10_000.0);
 const MOST_WALLS: usize = 1000;
 
 /// Reads the table, if the scenario has one.
-pub(super) fn read(
-    top: &Section<'_>,
-    stations: &[Station],
-    neighbours: &[Neighbour],
-    empty_groups: &[String],
-) -> Result<Option<Hearing>, ScenarioError> {
+pub(super) fn read(top: &Section<'_>, names: &Names<'_>) -> Result<Option<Hearing>, ScenarioError> {
     if !top.has("hearing") {
         return Ok(None);
     }
     let section = top.table("hearing")?;
-    let names = Names::of(stations, neighbours, empty_groups);
     match (section.has("matrix"), section.has("places")) {
         (true, true) => Err(section.wrong("places", "is beside matrix; allowed is one of them")),
         (false, false) => Err(section.missing("matrix", "write matrix = { phone = [\"phone\"] }, or places")),
         (true, false) => {
             section.allow("hearing by a matrix", &[&["matrix"]])?;
-            read_matrix(&section.table("matrix")?, &names).map(|matrix| Some(Hearing::Matrix { matrix }))
+            read_matrix(&section.table("matrix")?, names).map(|matrix| Some(Hearing::Matrix { matrix }))
         }
         (false, true) => {
             section.allow("hearing by places", &[PLACES_KEYS])?;
-            let places = Places::read(&section, &names)?;
-            places.check_nodes(&section, &names)?;
+            let places = Places::read(&section, names)?;
+            places.check_nodes(&section, names)?;
             Ok(Some(Hearing::Places(places)))
         }
     }
@@ -198,6 +196,11 @@ impl Places {
     /// The place of a transmitter: its own, or that of its group.
     fn place_of(&self, (name, group): (&str, &str)) -> Option<Place> {
         self.places.get(name).or_else(|| self.places.get(group)).copied()
+    }
+
+    /// The places of all transmitters, by number.
+    pub(super) fn of_all<'b>(&'b self, names: &'b Names<'_>) -> impl Iterator<Item = Option<Place>> + 'b {
+        names.nodes.iter().map(|node| self.place_of(*node))
     }
 
     fn check_nodes(&self, section: &Section<'_>, names: &Names<'_>) -> Result<(), ScenarioError> {
@@ -282,7 +285,7 @@ impl Scenario {
                 }
             }
             Hearing::Places(places) => {
-                let all: Vec<Option<Place>> = names.nodes.iter().map(|node| places.place_of(*node)).collect();
+                let all: Vec<Option<Place>> = places.of_all(&names).collect();
                 for (listener, here) in numbers().zip(&all) {
                     for (sender, there) in numbers().zip(&all) {
                         if let (Some(here), Some(there)) = (here, there) {
@@ -304,28 +307,30 @@ impl Scenario {
         })
     }
 
-    /// Refuses a hearing that the rest of the scenario does not go with.
+    /// Refuses a hearing, or frames on the air by themselves, that the rest of the scenario does not go with.
     pub(super) fn check_hearing(&self, top: &Section<'_>) -> Result<(), ScenarioError> {
-        if self.hearing.is_none() {
-            return Ok(());
-        }
+        let key = match (&self.hearing, &self.radio) {
+            (None, None) => return Ok(()),
+            (Some(_), _) => "hearing",
+            (None, Some(_)) => "radio",
+        };
         if !self.networks.is_empty() {
             let problem = "stands beside [[network]]; allowed is a scenario of one network";
-            return Err(top.wrong("hearing", problem));
+            return Err(top.wrong(key, problem));
         }
         if let Some(pipe) = self.stations.iter().find(|_| self.pipe().is_some()) {
             let problem = format!(
                 "stands beside a trace in place of the air (as = \"pipe\"; see station {}); allowed are channels with contention",
                 pipe.name
             );
-            return Err(top.wrong("hearing", problem));
+            return Err(top.wrong(key, problem));
         }
         if let Some(station) = self.stations.iter().find(|station| station.power_save.is_some()) {
             let problem = format!(
                 "stands beside power-save of station {}; allowed are stations that always listen",
                 station.name
             );
-            return Err(top.wrong("hearing", problem));
+            return Err(top.wrong(key, problem));
         }
         let Some(matrix) = self.hearing() else { return Ok(()) };
         let deaf = self

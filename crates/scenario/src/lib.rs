@@ -21,6 +21,7 @@ mod path;
 mod people;
 mod power_save;
 mod propagation;
+mod radio;
 mod relay;
 mod rtc;
 mod scheme;
@@ -59,6 +60,7 @@ pub use hearing::{Hearing, Places};
 pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{Form, Path, Preset};
+pub use radio::{Capture, GivenLevels, MissedBlockAck, Radio};
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
 pub use shaper::Shaper;
@@ -67,6 +69,7 @@ pub use size_law::SizeLaw;
 pub use station::Station;
 pub use trace_link::load_trace;
 
+use hearing::Names;
 use section::{Document, FromSection as _, Section};
 
 /// Strict reading of TOML, for other files that refer to scenarios: values with their position, and errors as sentences.
@@ -127,6 +130,10 @@ pub struct Scenario {
     /// The transmitters that each transmitter hears; `None`: all transmitters hear each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hearing: Option<Hearing>,
+    /// The rules of a channel on which each frame is on the air by itself; `None`: a channel of whole exchanges, unless not all hear each
+    /// other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<Radio>,
 }
 
 const KEYS: &[&str] = &[
@@ -151,6 +158,7 @@ const KEYS: &[&str] = &[
     "neighbour",
     "interference",
     "hearing",
+    "radio",
 ];
 
 /// The longest run.
@@ -258,7 +266,9 @@ impl Scenario {
         for name in &schemes {
             scheme.named(name, &top.place_of("schemes"))?;
         }
-        let hearing = hearing::read(top, &stations, &neighbours, &empty_groups)?;
+        let names = Names::of(&stations, &neighbours, &empty_groups);
+        let hearing = hearing::read(top, &names)?;
+        let radio = radio::read(top, hearing.as_ref(), &names)?;
         let scenario = Self {
             title: read_line(top, "title")?,
             description: read_line(top, "description")?,
@@ -284,6 +294,7 @@ impl Scenario {
             neighbours,
             interferences: read_all(top, "interference", Interference::read, |entry| &entry.name)?,
             hearing,
+            radio,
         };
         scenario.check_hearing(top)?;
         Ok(scenario)

@@ -269,6 +269,7 @@ impl Network {
             neighbours: Vec::new(),
             interferences: whole.interferences.clone(),
             hearing: None,
+            radio: None,
             stations,
             ..*whole
         }

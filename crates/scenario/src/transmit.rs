@@ -7,11 +7,11 @@ use airbound_control::rate::Capabilities;
 use airbound_units::{ByteCount, Decibel};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::control_frames::{Basic, ControlTiming};
-use airbound_wifi::error::noise_floor;
+use airbound_wifi::error::{Decoding, noise_floor};
 use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::{Format, GuardInterval};
 
-use crate::{Air, Path, Scenario, Station};
+use crate::{Air, ErrorModel, Path, Scenario, Station};
 
 /// An SNR that every frame exceeds.
 const ALWAYS_DETECTED: Decibel = Decibel::new(-300.0);
@@ -30,6 +30,10 @@ impl Air {
         PhyConfig {
             control: self.control(),
             rts_threshold: self.rts_threshold.unwrap_or(ByteCount::MAX),
+            decoding: match self.error_model {
+                ErrorModel::Nist => Decoding::Hard,
+                ErrorModel::Soft => Decoding::Soft,
+            },
             detection: self.sensitivity.map_or(ALWAYS_DETECTED, |weakest| weakest - floor),
         }
     }

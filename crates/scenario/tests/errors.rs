@@ -1,30 +1,10 @@
 //! Errors of a scenario are one sentence each, with place, key and allowed values.
 
+mod sentence;
+
 use airbound_scenario::{Overrides, Scenario};
 
-const GOOD: &str = r#"duration = "2 s"
-[air]
-standard = "ht"
-[[station]]
-name = "phone"
-[[flow]]
-name = "stream"
-kind = "cbr"
-station = "phone"
-rate = "20 Mbit/s"
-"#;
-
-fn error_of(text: &str) -> String {
-    Scenario::parse(text, "test.toml", &Overrides::none()).expect_err(text).to_string()
-}
-
-fn check(text: &str, parts: &[&str]) {
-    let error = error_of(text);
-    assert!(!error.contains('\n') && error.len() < 700, "{error}");
-    for part in parts {
-        assert!(error.contains(part), "\"{part}\" is not in: {error}");
-    }
-}
+use sentence::{GOOD, check};
 
 /// The good scenario with one line replaced.
 fn with(old: &str, new: &str) -> String {

@@ -153,6 +153,14 @@ fn scenario_text() -> impl Strategy<Value = String> {
              places = {{ access-point = [\"4 m\", \"5 m\"], s0 = [\"{x} m\", \"9 m\"], s1 = [\"0 m\", \"0 m\"], \
              s2 = [\"1 m\", \"1.5 m\"] }}\n"
         )),
+        (0u32..100, any::<bool>(), 0u32..20).prop_map(|(share, asks, margin)| format!(
+            "[radio]\nanswer-loss = {}\nprotection-loss = \"signal\"\nmissed-block-ack = \"{}\"\n[radio.capture]\n\
+             preamble = \"{margin} dB\"\nlevel = \"-51 dBm\"\nlevels = {{ access-point = {{ s0 = \"-63.5 dBm\" }} }}\n",
+            f64::from(share) / 100.0,
+            if asks { "request" } else { "repeat" },
+        )),
+        Just("[hearing]\nmatrix = { s0 = [] }\n[radio.capture]\ntakeover = \"3 dB\"\nlevels = {}\n".to_owned()),
+        Just("[radio]\n".to_owned()),
         (10u64..10_000).prop_map(|on| format!(
             "[[interference]]\nname = \"i\"\nmean-on = \"{on} us\"\neffect = \"noise\"\nlevel = \"9 dB\"\n"
         )),
@@ -190,7 +198,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
                 );
             }
             // Networks share the air, and a pipe has no radios; places are those of stations that exist.
-            let needs_air = ["[[network]]", "[access-point.away]", "power-save", "[hearing]"];
+            let needs_air = ["[[network]]", "[access-point.away]", "power-save", "[hearing]", "[radio"];
             let is_refused = has_pipe && needs_air.iter().any(|part| extras.contains(part));
             let is_incomplete = extras.contains("places") && stations.len() < 3;
             if is_refused || is_incomplete { text } else { text + &extras }
@@ -238,6 +246,8 @@ fn any_override_never_panics() {
             format!("station.0.channel.{key}"),
             format!("hearing.{key}"),
             format!("hearing.matrix.{key}"),
+            format!("radio.{key}"),
+            format!("radio.capture.levels.{key}"),
         ];
         for key in keys {
             let _ = shipped()[0].load(&Overrides::from_pairs(&[(&key, value)]));

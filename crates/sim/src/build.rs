@@ -29,11 +29,12 @@ use crate::site::Site;
 use crate::topology::Tree;
 use airbound_air::channel::Channel;
 use airbound_air::edca::Edcaf;
+use airbound_air::hearing::Hearing;
 use airbound_air::partial::PartialChannel;
 use airbound_air::propagation::Links;
 use airbound_air::trace::Capacity;
 use airbound_random::{Purpose, Stream, seed_for};
-use airbound_scenario::{self as scenario, Edca, Form, Path, Scheme};
+use airbound_scenario::{self as scenario, Edca, Form, MissedBlockAck, Path, Scheme};
 
 impl Blueprint<'_> {
     /// Builds all parts of the simulation.
@@ -90,13 +91,8 @@ impl Blueprint<'_> {
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
         let medium = match scenario.pipe() {
             Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
-            None => match scenario.hearing() {
-                None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
-                Some(hearing) => {
-                    let channel = PartialChannel::new(scenario.air.phy_config(), scenario.air.eifs, hearing);
-                    Medium::Partial(Box::new(channel))
-                }
-            },
+            None if scenario.has_frames() => Medium::Partial(Box::new(self.channel_of_frames(nodes))),
+            None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
         };
         let contention = (0..nodes).map(|node| {
             let reception = Stream::new(self.seed, Purpose::Reception, node as u64);
@@ -130,7 +126,25 @@ impl Blueprint<'_> {
             shaping,
             demands,
             window: scenario.window,
+            requests: scenario
+                .radio
+                .as_ref()
+                .is_some_and(|radio| radio.missed_block_ack == MissedBlockAck::Request),
         })
+    }
+
+    /// The channel of `nodes` transmitters on which each frame is on the air by itself.
+    fn channel_of_frames(&self, nodes: usize) -> PartialChannel {
+        let scenario = self.scenario;
+        let hearing = scenario.hearing().unwrap_or_else(|| Hearing::complete(nodes));
+        let mut channel = PartialChannel::new(scenario.air.phy_config(), scenario.air.eifs, hearing);
+        if let Some(radio) = &scenario.radio {
+            channel = channel.with_losses(radio.losses()).attentive();
+        }
+        match scenario.capture() {
+            Some(capture) => channel.with_capture(capture),
+            None => channel,
+        }
     }
 
     /// Attaches the endpoints of plugins to their flows, if the flows are in this network.

@@ -15,6 +15,7 @@
 use airbound_units::{ByteCount, Dbm, Decibel};
 
 use crate::rate::{Coding, Modulation, Rate, Width};
+use crate::soft::SoftCurve;
 
 /// Boltzmann's constant in joule per kelvin (exact since 2019).
 const BOLTZMANN: f64 = 1.380_649e-23;
@@ -161,9 +162,23 @@ pub fn mpdu_success(rate: Rate, snr: Decibel, size: ByteCount) -> f64 {
     success(hazard(rate.modulation(), rate.coding(), snr), size)
 }
 
+/// A model of decoding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decoding {
+    /// Hard decisions: the NIST model.
+    #[default]
+    Hard,
+    /// Soft decisions: the union bound of bit-interleaved coded modulation, about 2 dB better. It stands close to simulations of whole
+    /// receivers, such as the tables of ns-3's default error model.
+    Soft,
+}
+
 /// -ln(1 - P) of one bit; the hazards of bits are additive.
 fn hazard(modulation: Modulation, coding: Coding, snr: Decibel) -> f64 {
-    let error = coded_bit_error(modulation, coding, snr.linear());
+    hazard_of(coded_bit_error(modulation, coding, snr.linear()))
+}
+
+fn hazard_of(error: f64) -> f64 {
     if error >= 1.0 { CERTAIN } else { (-libm::log1p(-error)).min(CERTAIN) }
 }
 
@@ -190,6 +205,7 @@ const GRID_DB: (i32, i32) = (-20, 60);
 pub struct ErrorTable {
     modulation: Modulation,
     coding: Coding,
+    decoding: Decoding,
     /// Grid step of the first entry, counted from 0 dB.
     first: i32,
     /// Never empty; the last is zero.
@@ -203,11 +219,32 @@ impl ErrorTable {
         Self::of(rate.modulation(), rate.coding())
     }
 
-    /// The curve of a modulation and code rate.
+    /// The curve of a modulation and code rate with hard decisions.
     #[must_use]
     pub fn of(modulation: Modulation, coding: Coding) -> Self {
-        let at =
-            |step: i32| hazard(modulation, coding, Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)));
+        Self::decoded(Decoding::Hard, modulation, coding)
+    }
+
+    /// The curve of a modulation and code rate with a model of decoding.
+    #[must_use]
+    pub fn decoded(decoding: Decoding, modulation: Modulation, coding: Coding) -> Self {
+        match decoding {
+            Decoding::Hard => {
+                Self::tabulated((decoding, modulation, coding), |snr| hazard(modulation, coding, snr))
+            }
+            Decoding::Soft => {
+                let curve = SoftCurve::of(modulation, coding);
+                let hazard = |snr: Decibel| hazard_of(curve.bit_error(snr.linear()));
+                Self::tabulated((decoding, modulation, coding), hazard)
+            }
+        }
+    }
+
+    fn tabulated(
+        (decoding, modulation, coding): (Decoding, Modulation, Coding),
+        hazard: impl Fn(Decibel) -> f64,
+    ) -> Self {
+        let at = |step: i32| hazard(Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)));
         let (mut first, end) = (GRID_DB.0 * STEPS_PER_DB, GRID_DB.1 * STEPS_PER_DB);
         // The hazard decreases with the ratio, so that the last step of certain loss is found by bisection.
         let mut behind = end;
@@ -221,7 +258,7 @@ impl ErrorTable {
         }
         let mut hazards: Vec<f64> = (first..end).map(at).take_while(|hazard| *hazard > NEGLIGIBLE).collect();
         hazards.push(0.0);
-        Self { modulation, coding, first, hazards: hazards.into_boxed_slice() }
+        Self { modulation, coding, decoding, first, hazards: hazards.into_boxed_slice() }
     }
 
     /// Its modulation.
@@ -234,6 +271,12 @@ impl ErrorTable {
     #[must_use]
     pub const fn coding(&self) -> Coding {
         self.coding
+    }
+
+    /// Its model of decoding.
+    #[must_use]
+    pub const fn decoding(&self) -> Decoding {
+        self.decoding
     }
 
     /// The probability that an MPDU of `size` is received.

@@ -34,6 +34,7 @@ pub mod edca;
 pub mod error;
 pub mod mpdu;
 pub mod rate;
+mod soft;
 pub mod timing;
 
 pub use band::Band;

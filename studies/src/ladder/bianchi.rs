@@ -5,6 +5,7 @@ use airbound_units::ByteCount;
 use airbound_wifi::bianchi::{Contention, Saturation, SlotTimes, saturation};
 use airbound_wifi::{EdcaParameters, Legacy, Rate};
 
+use super::scene::Scene;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
@@ -50,47 +51,24 @@ impl Case {
     }
 
     fn trial(self, effort: Effort) -> Trial {
-        let Self { stations, data, acknowledgement, eifs } = self;
+        let Self { stations, data, eifs, .. } = self;
         // Frames given up free room for others, so each station is offered far more than its share.
         let offered = 3.0 * self.model().goodput.as_mbps_f64() / f64::from(stations);
         // At 6 Mb/s there are a sixth as many attempts in a second.
         let seconds = if data == Legacy::Mbps6 { effort.seconds(200, 20) } else { effort.seconds(60, 10) };
-        let scenario = format!(
-            r#"
-duration = "{seconds} s"
-warm-up = "5 s"
-[air]
-standard = "legacy"
-edca = "dcf"
-eifs = {eifs}
-control-rate = "{ack} Mbit/s"
-beacons = false
-[access-point]
-preset = "direct"
-[uplink]
-queue = {{ kind = "fifo", limit = {{ packets = 20 }} }}
-rate = "fixed"
-path = {{ max-grants = {ATTEMPTS} }}
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "sender"
-count = {stations}
-rate = "OFDM {rate} Mbit/s"
-[[flow]]
-name = "up"
-kind = "cbr"
-direction = "up"
-station = "sender"
-rate = "{offered:.3} Mbit/s"
-size = "{payload} B"
-"#,
-            ack = megabits(acknowledgement),
-            rate = megabits(data),
-            payload = PAYLOAD.as_u64(),
-        );
-        Trial::new(self.name(), scenario, 1)
+        let rate = data.bit_rate().as_bps() / 1_000_000;
+        let scenario = Scene::uplinks(seconds, 5, rate as u32, 20, Some(ATTEMPTS))
+            .air(&format!("eifs = {eifs}"))
+            .stations("sender", stations, &format!("rate = \"OFDM {rate} Mbit/s\""))
+            .named_flow(
+                "up",
+                "sender",
+                &format!(
+                    "kind = \"cbr\"\ndirection = \"up\"\nrate = \"{offered:.3} Mbit/s\"\nsize = \"{} B\"",
+                    PAYLOAD.as_u64()
+                ),
+            );
+        Trial::new(self.name(), scenario.text(), 1)
     }
 
     fn name(self) -> String {

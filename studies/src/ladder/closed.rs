@@ -5,6 +5,7 @@ mod absence;
 mod airtimes;
 mod equations;
 mod power_save;
+mod protection;
 mod shaper;
 mod single_link;
 
@@ -20,6 +21,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     rows.extend(shaper::rows(effort)?);
     rows.extend(absence::rows(effort)?);
     rows.extend(power_save::rows(effort)?);
+    rows.extend(protection::rows(effort)?);
     Ok(rows)
 }
 

@@ -4,10 +4,12 @@
 //! its head; a paper's are in its `claims.toml`. A difference is explained in the row's note and in `docs/results/validation.md`,
 //! never tuned away.
 
+mod attempts;
 mod bianchi;
 mod closed;
 mod delays;
 mod ns3;
+mod scene;
 mod table;
 
 use airbound_report::ValidationRow;

@@ -3,7 +3,7 @@
 use airbound_units::{Instant, Span};
 
 /// Time from the start of a frame in which its preamble is detected: the short training field of 8 us is detected within half of it.
-const DETECTION: Span = Span::from_micros(4);
+pub(super) const DETECTION: Span = Span::from_micros(4);
 
 /// The part of an exchange that a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,21 @@ pub(super) enum Heard {
     Undetected,
 }
 
+/// Energy of another frame at a receiver.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Energy {
+    pub(super) receiver: usize,
+    /// In milliwatts.
+    pub(super) level: f64,
+    pub(super) from: Instant,
+    pub(super) until: Instant,
+}
+
 /// A frame on the air.
 #[derive(Debug)]
 pub(super) struct Frame {
+    /// Its number among all frames.
+    pub(super) number: u64,
     pub(super) part: Part,
     /// Its sender, by number.
     pub(super) from: usize,
@@ -47,9 +59,18 @@ pub(super) struct Frame {
     pub(super) at: Vec<Heard>,
     /// Overlaps at its receiver.
     pub(super) overlaps: Vec<(Instant, Instant)>,
+    /// Energy of others at all receivers; empty without capture.
+    pub(super) energy: Vec<Energy>,
+    /// Whether its receiver decoded it in spite of overlaps; `None` without capture.
+    pub(super) captured: Option<bool>,
 }
 
 impl Frame {
+    /// Whether its receiver gets it, as far as overlaps decide.
+    pub(super) fn is_intact(&self) -> bool {
+        self.captured.unwrap_or(self.overlaps.is_empty())
+    }
+
     /// Another signal, which begins at `now`, overlaps it at `node` until `until`.
     pub(super) fn overlap(&mut self, node: usize, now: Instant, until: Instant) {
         if let Some(heard) = self.at.get_mut(node).filter(|heard| **heard == Heard::Clear) {

@@ -21,7 +21,9 @@
 mod carrier;
 mod exchange;
 mod frame;
+mod judgement;
 mod progress;
+mod reception;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -30,15 +32,18 @@ use airbound_random::Stream;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::{Band, Category};
 
+use crate::capture::Capture;
 use crate::channel::{AccessId, Exchange, SHORTEST_PPDU, Settled, TxId};
 use crate::edca::Edcaf;
 use crate::exchange::{ExchangeTiming, Phy, PhyConfig, Ppdu};
 use crate::hearing::Hearing;
+use crate::loss::Losses;
 use crate::propagation::LinkQuality;
 
 use carrier::Carrier;
 use exchange::Ongoing;
 use frame::{Frame, Part};
+use reception::Receivers;
 
 /// An effect on an exchange at a time that is known before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +129,13 @@ pub struct PartialChannel {
     eifs: Span,
     nodes: Vec<Node>,
     frames: Vec<Frame>,
+    /// Number of frames so far.
+    sent: u64,
+    losses: Losses,
+    /// With capture.
+    receivers: Option<Receivers>,
+    /// Whether a frame from another ends the wait for a response.
+    attentive: bool,
     pending: Vec<Pending>,
     ended: VecDeque<Ended>,
     winners: u16,
@@ -148,6 +160,10 @@ impl PartialChannel {
             hearing,
             nodes: Vec::new(),
             frames: Vec::new(),
+            sent: 0,
+            losses: Losses::default(),
+            receivers: None,
+            attentive: false,
             pending: Vec::new(),
             ended: VecDeque::new(),
             winners: 0,
@@ -159,10 +175,35 @@ impl PartialChannel {
         }
     }
 
+    /// With capture, before transmitters are added.
+    #[must_use]
+    pub fn with_capture(mut self, capture: Capture) -> Self {
+        self.receivers = Some(Receivers::new(capture));
+        self
+    }
+
+    /// With control frames that are lost on their own.
+    #[must_use]
+    pub fn with_losses(mut self, losses: Losses) -> Self {
+        self.losses = losses;
+        self
+    }
+
+    /// With senders whose wait for a response ends with the end of a frame that they detect meanwhile (802.11-2020, 10.3.2.11), and
+    /// which need not wait for the timeout any longer.
+    #[must_use]
+    pub const fn attentive(mut self) -> Self {
+        self.attentive = true;
+        self
+    }
+
     /// Adds a transmitter with its contention functions, in the order of [`Category::ALL`], and the stream of errors at its receivers.
     pub fn add(&mut self, edca: [Edcaf; 4], reception: Stream) -> TxId {
         let tx = TxId(self.nodes.len() as u16);
         let access = Cell::new(None);
+        if let Some(receivers) = &mut self.receivers {
+            receivers.add();
+        }
         self.nodes.push(Node { edca, reception, carrier: Carrier::new(), ongoing: None, access });
         tx
     }
@@ -171,6 +212,11 @@ impl PartialChannel {
     #[must_use]
     pub const fn band(&self) -> Band {
         self.phy.band()
+    }
+
+    /// Durations of exchanges.
+    pub const fn phy(&mut self) -> &mut Phy {
+        &mut self.phy
     }
 
     fn node(&self, at: TxId) -> Option<&Node> {
@@ -332,6 +378,17 @@ impl PartialChannel {
         timing
     }
 
+    /// Decides which control frames of a transmitter's exchange, which has just been started, noise destroys; `quality` is that of its
+    /// link at the start of each. Without losses of their own nothing is asked or drawn.
+    pub fn draw_losses(&mut self, tx: TxId, quality: impl FnMut(Instant) -> LinkQuality) {
+        let Some(node) = self.nodes.get_mut(usize::from(tx.0)) else { return };
+        if let Some(ongoing) = &mut node.ongoing
+            && self.losses != Losses::default()
+        {
+            ongoing.lost = ongoing.draw_losses(&mut self.phy, &self.losses, quality, &mut node.reception);
+        }
+    }
+
     /// Starts an exchange whose first frame follows. Returns whether it can.
     fn start(
         &mut self,
@@ -349,7 +406,14 @@ impl PartialChannel {
             return false;
         };
         let mut ongoing = Ongoing::new((at, to), (start, txop_end), ppdu, sizes.clone(), timing, sifs);
-        ongoing.received = self.phy.outcome(ppdu, sizes, quality, &mut node.reception);
+        let draws = &mut node.reception;
+        ongoing.received = match self.losses.answers {
+            None => self.phy.outcome(ppdu, sizes, quality, draws),
+            Some(_) => self.phy.arrivals(ppdu, sizes, quality, draws),
+        };
+        if let LinkQuality::Snr(snr) = quality {
+            ongoing.noise = 1.0 / snr.linear().max(1e-30);
+        }
         node.freeze(now);
         node.carrier.engaged = true;
         node.ongoing = Some(ongoing);

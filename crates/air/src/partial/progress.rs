@@ -6,7 +6,7 @@ use airbound_wifi::AckBitmap;
 use crate::channel::{Exchange, TxId};
 use crate::exchange::Answer;
 
-use super::exchange::Ongoing;
+use super::exchange::{Lost, Ongoing};
 use super::frame::{Frame, Heard, Part};
 use super::{Due, Ended, PartialChannel, Pending, Step};
 
@@ -19,7 +19,9 @@ impl PartialChannel {
             }
             match step {
                 Step::FrameEnd => {
-                    let frame = self.frames.remove(place);
+                    self.settle_receivers(at);
+                    let mut frame = self.frames.remove(place);
+                    self.judge(&mut frame);
                     self.end_frame(&frame);
                 }
                 Step::Timeout | Step::Begin => {
@@ -93,15 +95,32 @@ impl PartialChannel {
         reserved: Instant,
     ) -> Frame {
         let sender = TxId(from as u16);
+        let number = self.sent;
         let listeners = (0..self.nodes.len() as u16).map(TxId);
         let at = listeners
             .map(|node| if self.hearing.hears(node, sender) { Heard::Clear } else { Heard::Nothing })
             .collect();
-        Frame { part, from, to, exchange, start, end, reserved, at, overlaps: Vec::new() }
+        Frame {
+            number,
+            part,
+            from,
+            to,
+            exchange,
+            start,
+            end,
+            reserved,
+            at,
+            overlaps: Vec::new(),
+            energy: Vec::new(),
+            captured: None,
+        }
     }
 
     /// Puts a frame on the air.
     pub(super) fn begin(&mut self, now: Instant, mut frame: Frame) {
+        self.sent += 1;
+        self.settle_receivers(now);
+        self.note_energy(now, &mut frame);
         let sender = TxId(frame.from as u16);
         for number in 0..self.nodes.len() {
             let listener = TxId(number as u16);
@@ -150,18 +169,37 @@ impl PartialChannel {
         self.listen(frame);
         match frame.part {
             Part::Rts => self.end_rts(now, frame),
-            Part::Cts if frame.overlaps.is_empty() => self.follow(now, frame.exchange, Part::Data),
+            Part::Cts if frame.is_intact() && !self.lost(frame).cts => {
+                self.follow(now, frame.exchange, Part::Data);
+            }
             Part::Data => self.end_data(now, frame),
-            Part::Answer if frame.overlaps.is_empty() => self.succeed(now, frame.exchange),
-            Part::Cts | Part::Answer => self.fail(now, frame.exchange, 1 + frame.overlaps.len()),
+            Part::Answer if frame.is_intact() && !self.lost(frame).answer => {
+                self.succeed(now, frame.exchange);
+            }
+            Part::Cts | Part::Answer => self.miss(now, frame),
             Part::Beacon => {}
         }
         for number in 0..self.nodes.len() {
             if number == frame.from || frame.heard_by(number) != Heard::Nothing {
+                self.stop_waiting(now, number, frame);
                 self.rest(now, number);
             }
         }
         self.note_busy(now);
+    }
+
+    /// A detected frame from another ends the wait for a response (802.11-2020, 10.3.2.11).
+    fn stop_waiting(&mut self, now: Instant, number: usize, frame: &Frame) {
+        if !self.attentive || !matches!(frame.heard_by(number), Heard::Clear | Heard::Garbled) {
+            return;
+        }
+        let waits_for = |pending: &&mut Pending| pending.exchange == number && pending.due == Due::Timeout;
+        let since = self.ongoing(number).and_then(|ongoing| ongoing.overlapped).map(|(end, _)| end);
+        if let (Some(since), Some(wait)) = (since, self.pending.iter_mut().find(waits_for))
+            && frame.start >= since
+        {
+            wait.at = wait.at.min(now);
+        }
     }
 
     /// The listeners of a frame note its end, and the time that it reserves.
@@ -199,7 +237,7 @@ impl PartialChannel {
     /// The receiver of an RTS answers unless a reservation of others forbids it.
     fn end_rts(&mut self, now: Instant, frame: &Frame) {
         let is_free = self.nodes.get(frame.to).is_some_and(|node| !node.carrier.is_reserved(now));
-        if frame.overlaps.is_empty() && is_free {
+        if frame.is_intact() && !self.lost(frame).rts && is_free {
             self.follow(now, frame.exchange, Part::Cts);
         } else {
             self.give_up(now, frame);
@@ -210,8 +248,11 @@ impl PartialChannel {
     fn end_data(&mut self, now: Instant, frame: &Frame) {
         let Some(node) = self.nodes.get_mut(frame.exchange) else { return };
         let Some(ongoing) = &mut node.ongoing else { return };
-        ongoing.damage(&frame.overlaps);
+        if frame.captured.is_none() {
+            ongoing.damage(&frame.overlaps);
+        }
         let (arrived, answer) = (ongoing.received.count() > 0, ongoing.answer);
+        ongoing.arrived = arrived;
         let is_heard = frame.from != frame.to && frame.heard_by(frame.to) != Heard::Undetected;
         if let Some(receiver) = self.nodes.get_mut(frame.to).filter(|_| is_heard) {
             receiver.carrier.note_reception(arrived);
@@ -227,6 +268,19 @@ impl PartialChannel {
     pub(super) fn follow(&mut self, now: Instant, exchange: usize, part: Part) {
         let at = now + self.phy.band().sifs();
         self.pending.push(Pending { at, exchange, due: Due::Begin(part) });
+    }
+
+    /// The control frames that noise destroys in the exchange of a frame.
+    fn lost(&self, frame: &Frame) -> Lost {
+        self.ongoing(frame.exchange).map(|ongoing| ongoing.lost).unwrap_or_default()
+    }
+
+    /// A response comes to its end without having been decoded.
+    fn miss(&mut self, now: Instant, frame: &Frame) {
+        if let Some(node) = self.nodes.get_mut(frame.exchange).filter(|_| frame.is_intact()) {
+            node.carrier.note_reception(false);
+        }
+        self.fail(now, frame.exchange, 1 + frame.overlaps.len());
     }
 
     /// No response to a frame will come: its sender notices at the timeout. A collision is known now.
@@ -273,8 +327,12 @@ impl PartialChannel {
             start: ongoing.start,
             timing,
             transmitters: u16::try_from(transmitters).unwrap_or(u16::MAX),
-            // Data whose answer is lost counts as lost, as on the other channel.
-            received: acknowledged,
+            // Without losses of answers, data whose answer is lost counts as lost, as on the other channel.
+            received: if ongoing.arrived && self.losses.answers.is_some() {
+                ongoing.received
+            } else {
+                acknowledged
+            },
             acknowledged,
             txop_end: ongoing.txop_end,
         };

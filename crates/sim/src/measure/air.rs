@@ -65,7 +65,7 @@ impl AirMeter {
         let Some(station) = self.stations.get_mut(link.index()) else { return };
         station.airtime += airtime;
         if downwards {
-            station.ppdus += 1;
+            station.ppdus += u64::from(mpdus > 0);
             station.mpdus += u64::from(mpdus);
             station.acknowledged += u64::from(acknowledged);
             station.rate_sum += f64::from(mpdus) * rate.bit_rate().as_bps() as f64;
@@ -119,7 +119,7 @@ impl AirMeter {
         Some(StationFigures {
             airtime: station.airtime,
             mean_ampdu: share(station.mpdus as f64, station.ppdus),
-            retry_rate: share((station.mpdus - station.acknowledged) as f64, station.mpdus),
+            retry_rate: share(station.mpdus.saturating_sub(station.acknowledged) as f64, station.mpdus),
             mean_phy_rate_mbps: share(station.rate_sum / 1e6, station.mpdus),
         })
     }

@@ -20,6 +20,8 @@ pub(crate) struct OnAir {
     pub(crate) start: Instant,
     pub(crate) timing: ExchangeTiming,
     pub(crate) acknowledged: AckBitmap,
+    /// Whether it was a BlockAckReq, which carries no data.
+    pub(crate) is_request: bool,
     /// Number of transmitters that began at the same time, itself included; more than one is a collision.
     pub(crate) transmitters: u16,
     pub(crate) txop: u64,

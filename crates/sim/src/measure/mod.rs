@@ -15,6 +15,7 @@ use airbound_control::classify::Pattern;
 use airbound_control::frame::{DropReason, FlowId, Payload, StationId};
 use airbound_record::{FrameFate, FrameRow, HopRow, PacketRow, Split, TxopKind, TxopRow};
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::control_frames::BLOCK_ACK_REQUEST;
 
 pub(crate) use air::AirMeter;
 pub(crate) use demand::DemandMeter;
@@ -265,7 +266,8 @@ impl Meters {
         // Colliding transmitters share the wasted time: all shares together never exceed the whole.
         let airtime = (one.timing.end - one.start) / u64::from(one.transmitters);
         let downwards = view.way == Direction::Down;
-        let mpdus = view.descriptor.mpdus.len() as u16;
+        let held = view.descriptor.mpdus.len() as u16;
+        let mpdus = if one.is_request { 0 } else { held };
         let acknowledged = one.acknowledged.count();
         self.air.on_window(view.link, downwards, airtime, mpdus, one.rate);
         if one.start >= self.measured_from {
@@ -282,13 +284,13 @@ impl Meters {
                 start: one.start,
                 end: one.timing.end,
                 rate: one.rate.bit_rate(),
-                mpdus,
+                mpdus: held,
                 acked: acknowledged,
-                size: view.descriptor.psdu,
+                size: if one.is_request { BLOCK_ACK_REQUEST } else { view.descriptor.psdu },
                 collided: one.collided(),
             }));
         }
-        if self.observer.wants.exchanges {
+        if self.observer.wants.exchanges && !one.is_request {
             self.observer.notify(Event::Exchange(view));
         }
     }

@@ -38,7 +38,7 @@ impl Network {
             .sum();
         let reordering: usize = self.recipients.iter().map(|agreement| agreement.reorder.held()).sum();
         let shaped: usize = self.parts.endpoints.iter().map(AnyEndpoint::held).sum();
-        (nodes + reordering + shaped) as u64 + self.parts.meters.on_wire_up()
+        (nodes + reordering + shaped - self.unacknowledged.len()) as u64 + self.parts.meters.on_wire_up()
     }
 
     /// Checks conservation.

@@ -57,13 +57,13 @@ impl AgreementId {
 }
 
 impl Network {
-    /// Passes the received MPDUs to the receiver's reordering buffer, and on from there.
-    pub(super) fn receive(&mut self, one: &OnAir, done: &InHardware) {
+    /// Passes the MPDUs that `arrived` to the receiver's reordering buffer, and on from there.
+    pub(super) fn receive(&mut self, one: &OnAir, done: &InHardware, arrived: AckBitmap) {
         let link = self.parts.tree.link(one.node, done.descriptor.station);
         let agreement = AgreementId::of(link, &done.descriptor);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let reception = one.timing.reception();
-        let all = one.acknowledged == AckBitmap::first(done.descriptor.mpdus.len());
+        let all = arrived == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.transmitters[one.node.index()].block_ack;
         let mut sensed = std::mem::take(&mut self.sensed);
@@ -76,7 +76,7 @@ impl Network {
             .zip(mpdu_ends(sizes, done.descriptor.aggregated, done.descriptor.psdu))
             .enumerate()
         {
-            if !all && !one.acknowledged.get(place) {
+            if !all && !arrived.get(place) {
                 continue;
             }
             let received = reception.of(end);

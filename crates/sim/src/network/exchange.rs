@@ -18,6 +18,9 @@ use crate::endpoint::AnyEndpoint;
 use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
 
+/// BlockAckReqs without an answer after which a descriptor is returned: dot11ShortRetryLimit.
+const REQUEST_LIMIT: u32 = 7;
+
 impl Network {
     /// The number of a node on the medium.
     #[inline]
@@ -114,7 +117,12 @@ impl Network {
             return;
         };
         let to = TxId(self.first_tx + first.descriptor.station.0);
-        let timing = parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard);
+        let timing = if first.asks {
+            parts.medium.request(now, (at, to), rate, heard)
+        } else {
+            parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
+        };
+        self.draw_losses(at, heard, heard != quality);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -154,7 +162,11 @@ impl Network {
                 }
             }
         }
-        first.transmissions += 1;
+        if first.asks {
+            first.requests += 1;
+        } else {
+            first.transmissions += 1;
+        }
         first.txop = self.txops;
         first.airtime += timing.end - start;
         if let LinkQuality::Snr(snr) = quality {
@@ -230,13 +242,22 @@ impl Network {
         let left = self.parts.transmitters[node.index()].link.backlog();
         let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
         let Some(first) = queue.front() else { return };
+        // A BlockAckReq carries no data; its answer says what arrived before.
+        let is_request = first.asks;
+        let success = exchange.acknowledged.count() > 0;
+        let acknowledged = match (is_request, success) {
+            (true, true) => self.unacknowledged.of(&first.descriptor),
+            _ => exchange.acknowledged,
+        };
+        let arrived = if is_request { acknowledged } else { exchange.received };
         let one = &OnAir {
             node,
             category,
             rate: exchange.rate,
             start: exchange.start,
             timing: exchange.timing,
-            acknowledged: exchange.acknowledged,
+            acknowledged,
+            is_request,
             transmitters: exchange.transmitters,
             txop: first.txop,
         };
@@ -256,15 +277,28 @@ impl Network {
             let packets = first.descriptor.mpdus.iter().map(|mpdu| &mpdu.packet);
             allocation.on_transmitted(node, packets, &left);
         }
-        let success = one.acknowledged.count() > 0;
         let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
         let expired =
             first.is_expired(self.now) || first.descriptor.give_up_at.is_some_and(|at| self.now >= at);
-        let is_last = first.transmissions >= tries || expired;
+        let is_sent = exchange.timing.end > exchange.timing.ppdu_start;
+        let asks = self.parts.requests
+            && !success
+            && first.descriptor.aggregated
+            && (is_request || is_sent)
+            && first.requests < REQUEST_LIMIT;
+        let is_last = (!asks && (is_request || first.transmissions >= tries)) || expired;
+        let fresh = self.unacknowledged.note(&first.descriptor, arrived, success);
+        let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
+        if let Some(first) = queue.front_mut() {
+            first.asks = asks;
+        }
         if success {
             self.parts.medium.settle(at, Settled::Success);
         } else {
             self.parts.medium.settle(at, Settled::Retry);
+            if fresh.count() > 0 {
+                self.receive_unanswered(one, category, fresh);
+            }
             if !is_last {
                 return;
             }
@@ -273,7 +307,7 @@ impl Network {
             return;
         };
         if success {
-            self.receive(one, &done);
+            self.receive(one, &done, fresh);
             if self.counts_below {
                 self.note_left(one, &done);
             }
@@ -332,8 +366,7 @@ impl Network {
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
             self.parts.dozers.note_gone(mpdu.packet.to, 1);
-            self.forget(&mpdu.packet, reason);
-            self.parts.meters.on_dropped(self.now, &mpdu.packet, reason);
+            self.lose(self.now, &mpdu.packet, reason);
         }
         if let Some(descriptor) = returned.retry_now.take() {
             let again = InHardware::new(descriptor, self.now);
@@ -380,6 +413,7 @@ impl Network {
         let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, heard) else {
             return false;
         };
+        self.draw_losses(ended.at, heard, heard != quality);
         self.note_start(ended.at, start, &timing, quality);
         true
     }

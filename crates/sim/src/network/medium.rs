@@ -14,6 +14,7 @@ use airbound_random::Stream;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Category;
 use airbound_wifi::block_ack::AckBitmap;
+use airbound_wifi::control_frames;
 use airbound_wifi::rate::Rate;
 use airbound_wifi::timing::PPDU_MAX_TIME;
 
@@ -275,6 +276,29 @@ impl Medium {
             }
             // The bandwidth of a trace is that of an IP path: it counts packets.
             Self::Pipe(pipe) => pipe.transmit(now, at, &ppdu, mpdus.map(|mpdu| mpdu.packet.size()).sum()),
+        }
+    }
+
+    /// Transmits a BlockAckReq before or after PPDUs at a rate.
+    pub(crate) fn request(
+        &mut self,
+        now: Instant,
+        (at, to): (AccessId, TxId),
+        rate: Rate,
+        quality: LinkQuality,
+    ) -> ExchangeTiming {
+        let size = control_frames::BLOCK_ACK_REQUEST;
+        let sizes = std::iter::once(size);
+        let rate = match self {
+            Self::Channel(channel) => channel.phy().control_rate(rate),
+            Self::Partial(channel) => channel.phy().control_rate(rate),
+            Self::Pipe(_) => rate,
+        };
+        let ppdu = Ppdu { rate, psdu: size, mpdus: 1, answer: Answer::BlockAck, protected: false };
+        match self {
+            Self::Channel(channel) => channel.transmit(now, at, &ppdu, sizes, quality),
+            Self::Partial(channel) => channel.transmit(now, (at, to), &ppdu, sizes, quality),
+            Self::Pipe(pipe) => pipe.transmit(now, at, &ppdu, size),
         }
     }
 

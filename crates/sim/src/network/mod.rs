@@ -10,6 +10,7 @@ mod conservation;
 mod delivery;
 mod domain;
 mod exchange;
+mod lost_answer;
 pub(crate) mod medium;
 mod partial;
 mod power_save;
@@ -29,6 +30,7 @@ use airbound_wifi::edca::Category;
 pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 pub(crate) use domain::Domains;
+use lost_answer::Unacknowledged;
 pub(crate) use medium::{Medium, Pipe};
 pub(crate) use power_save::Dozers;
 use power_save::Null;
@@ -122,6 +124,8 @@ pub(crate) struct Parts {
     pub(crate) meters: Meters,
     /// Length of the windows of the series.
     pub(crate) window: Span,
+    /// Whether a BlockAckReq follows an A-MPDU without BlockAck.
+    pub(crate) requests: bool,
 }
 
 /// A running network: one access point, its stations and neighbours.
@@ -141,6 +145,7 @@ pub(crate) struct Network {
     dictates: bool,
     /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
     counts_below: bool,
+    unacknowledged: Unacknowledged,
     events: Agenda<Event>,
     processed: u64,
     // Reused buffers.
@@ -169,6 +174,7 @@ impl Network {
             recipients: delivery::of_links(parts.transmitters.len()),
             dictates: parts.links.dictates(),
             counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
+            unacknowledged: Unacknowledged::default(),
             events: Agenda::new(),
             processed: 0,
             dropped: Vec::new(),

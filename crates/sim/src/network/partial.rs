@@ -3,9 +3,11 @@
 //! Exchanges overlap: at each step frames end, exchanges are finished, transmitters that find the channel idle for themselves begin, and
 //! answers begin (`airbound_air::partial`).
 
+use airbound_air::channel::AccessId;
 use airbound_air::partial::{Ended, PartialChannel};
+use airbound_air::propagation::LinkQuality;
 
-use super::{Medium, Network};
+use super::{Medium, Network, link_id};
 
 /// Attempts of an RTS without CTS after which its frame is given up: dot11ShortRetryLimit. The count begins anew with each CTS
 /// (802.11-2020, 10.3.4.4); that of the data is the link's.
@@ -18,6 +20,20 @@ impl Network {
             Medium::Partial(channel) => Some(channel),
             _ => None,
         }
+    }
+
+    /// Draws the losses of control frames of an exchange that has just been started. Each has the quality of the link at its own time, or
+    /// that of a receiver that is away.
+    pub(super) fn draw_losses(&mut self, at: AccessId, heard: LinkQuality, is_away: bool) {
+        let node = self.node_of(at);
+        let parts = &mut self.parts;
+        let Medium::Partial(channel) = &mut parts.medium else { return };
+        let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
+            return;
+        };
+        let (link, _) = parts.tree.link(node, first.descriptor.station);
+        let links = &mut parts.links;
+        channel.draw_losses(at.tx, |time| if is_away { heard } else { links.quality(link_id(link), time) });
     }
 
     /// Executes what is due now on the channel.
@@ -57,7 +73,7 @@ impl Network {
         let hardware = &mut self.parts.transmitters[node.index()].hardware[exchange.at.category.index()];
         if let Some(first) = hardware.front_mut() {
             first.airtime = (first.airtime + (exchange.timing.end - exchange.start)).saturating_sub(*planned);
-            let is_unanswered = exchange.timing.end < exchange.timing.ppdu_start;
+            let is_unanswered = exchange.timing.end < exchange.timing.ppdu_start && !first.asks;
             first.unanswered = if is_unanswered { first.unanswered + 1 } else { 0 };
             if is_unanswered && first.unanswered < RTS_LIMIT && !first.is_expired(now) {
                 first.transmissions = first.transmissions.saturating_sub(1);

@@ -45,6 +45,9 @@ pub(crate) struct InHardware {
     pub(crate) transmissions: u32,
     /// RTS in a row that no CTS followed; where all hear each other they count as transmissions.
     pub(crate) unanswered: u32,
+    /// Whether a BlockAckReq is sent next, and how many were.
+    pub(crate) asks: bool,
+    pub(crate) requests: u32,
     /// The TXOP of its last transmission.
     pub(crate) txop: u64,
     pub(crate) airtime: Span,
@@ -116,6 +119,8 @@ impl InHardware {
             started: Instant::MAX,
             transmissions: 0,
             unanswered: 0,
+            asks: false,
+            requests: 0,
             txop: 0,
             airtime: Span::ZERO,
         }
@@ -466,8 +471,7 @@ impl Network {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
             self.parts.dozers.note_gone(lost.packet.to, 1);
-            self.forget(&lost.packet, lost.reason);
-            self.parts.meters.on_dropped(now, &lost.packet, lost.reason);
+            self.lose(now, &lost.packet, lost.reason);
         }
         self.dropped = dropped;
     }

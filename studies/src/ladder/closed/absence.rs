@@ -6,6 +6,7 @@ use airbound_wifi::mpdu::{DATA_HEADER, DELIMITER, FCS, LLC_SNAP, Protection, mpd
 use airbound_wifi::timing::ppdu_duration;
 use airbound_wifi::{Band, EdcaParameters, Legacy, Rate, control_frames};
 
+use super::super::scene::Scene;
 use crate::{Effort, Trial, TrialError};
 
 const BAND: Band = Band::Ghz5;
@@ -24,37 +25,14 @@ fn scenario(
     flow: &str,
     seconds: u32,
 ) -> String {
-    format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "1 s"
-[air]
-standard = "{standard}"
-edca = "dcf"
-control-rate = "24 Mbit/s"
-beacons = false
-[access-point]
-preset = "direct"
-path = {{ max-grants = {TRIES} }}
-{access_point}
-[scheme]
-queue = "fifo"
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "station"
-rate = "{rate}"
-{station}
-[[flow]]
-name = "stream"
-station = "station"
-kind = "cbr"
-size = "{PAYLOAD} B"
-{flow}
-"#
-    )
+    Scene::downlinks(seconds)
+        .air(&format!(
+            "standard = \"{standard}\"\nedca = \"dcf\"\ncontrol-rate = \"24 Mbit/s\"\nbeacons = false"
+        ))
+        .access_point(&format!("path = {{ max-grants = {TRIES} }}\n{access_point}"))
+        .stations("station", 1, &format!("rate = \"{rate}\"\n{station}"))
+        .named_flow("stream", "station", &format!("kind = \"cbr\"\nsize = \"{PAYLOAD} B\"\n{flow}"))
+        .text()
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {

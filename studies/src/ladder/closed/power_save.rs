@@ -6,6 +6,7 @@ use airbound_wifi::mpdu::{DATA_HEADER, DELIMITER, FCS, Protection, mpdu_of_packe
 use airbound_wifi::timing::ppdu_duration;
 use airbound_wifi::{Band, EdcaParameters, Legacy, Rate, control_frames};
 
+use super::super::scene::Scene;
 use crate::{Effort, Trial, TrialError};
 
 const BAND: Band = Band::Ghz5;
@@ -50,29 +51,11 @@ impl Times {
 }
 
 fn scenario(beacons: &str, power_save: &str, flows: &str, seconds: u32) -> String {
-    format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "1 s"
-[air]
-edca = "dcf"
-control-rate = "24 Mbit/s"
-beacons = {beacons}
-[access-point]
-preset = "direct"
-[scheme]
-queue = "fifo"
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "station"
-rate = "{RATE}"
-power-save = {{ {power_save} }}
-{flows}
-"#
-    )
+    Scene::downlinks(seconds)
+        .air(&format!("edca = \"dcf\"\ncontrol-rate = \"24 Mbit/s\"\nbeacons = {beacons}"))
+        .stations("station", 1, &format!("rate = \"{RATE}\"\npower-save = {{ {power_save} }}"))
+        .table(flows)
+        .text()
 }
 
 /// A constant stream of a packet in each interval.

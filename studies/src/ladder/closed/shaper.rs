@@ -6,6 +6,7 @@ use airbound_wifi::Rate;
 use airbound_wifi::mpdu::{DELIMITER, Protection, mpdu_of_packet};
 use airbound_wifi::timing::ppdu_duration;
 
+use super::super::scene::Scene;
 use crate::{Effort, Trial, TrialError};
 
 /// UDP payload, and with IPv4 and UDP.
@@ -17,31 +18,12 @@ const PLACES: u64 = 50;
 const RATE: &str = "VHT80 MCS9 2SS LGI";
 
 fn scenario(shaper: &str, flow: &str, seconds: u32) -> String {
-    format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "1 s"
-[air]
-beacons = false
-[access-point]
-preset = "direct"
-shaper = {{ rate = "10 Mbit/s", burst = "{PACKET}", {shaper} }}
-[scheme]
-queue = "fifo"
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "station"
-rate = "{RATE}"
-[[flow]]
-name = "stream"
-station = "station"
-size = "{PAYLOAD} B"
-{flow}
-"#
-    )
+    Scene::downlinks(seconds)
+        .air("beacons = false")
+        .access_point(&format!("shaper = {{ rate = \"10 Mbit/s\", burst = \"{PACKET}\", {shaper} }}"))
+        .stations("station", 1, &format!("rate = \"{RATE}\""))
+        .named_flow("stream", "station", &format!("size = \"{PAYLOAD} B\"\n{flow}"))
+        .text()
 }
 
 /// The time that the tokens of a packet stand for.

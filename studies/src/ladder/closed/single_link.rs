@@ -11,6 +11,7 @@ use airbound_wifi::mpdu::{DATA_HEADER, DELIMITER, FCS, LLC_SNAP, Protection, mpd
 use airbound_wifi::timing::ppdu_duration;
 use airbound_wifi::{Band, EdcaParameters, Format, Legacy, Rate, control_frames};
 
+use super::super::scene::Scene;
 use crate::trial::in_parallel;
 use crate::{Effort, Trial, TrialError};
 
@@ -80,36 +81,18 @@ impl Formula {
 
 fn scenario(link: (&str, &str, &str, u8), load: &str, seconds: u32) -> String {
     let (rate, standard, width, streams) = link;
-    format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "1 s"
-[air]
-standard = "{standard}"
-width = "{width}"
-edca = "dcf"
-control-rate = "24 Mbit/s"
-beacons = false
-[access-point]
-preset = "direct"
-streams = {streams}
-[scheme]
-queue = "fifo"
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "station"
-rate = "{rate}"
-[[flow]]
-name = "stream"
-kind = "cbr"
-station = "station"
-rate = "{load}"
-size = "{PAYLOAD} B"
-"#
-    )
+    Scene::downlinks(seconds)
+        .air(&format!(
+            "standard = \"{standard}\"\nwidth = \"{width}\"\nedca = \"dcf\"\ncontrol-rate = \"24 Mbit/s\"\nbeacons = false"
+        ))
+        .access_point(&format!("streams = {streams}"))
+        .stations("station", 1, &format!("rate = \"{rate}\""))
+        .named_flow(
+            "stream",
+            "station",
+            &format!("kind = \"cbr\"\nrate = \"{load}\"\nsize = \"{PAYLOAD} B\""),
+        )
+        .text()
 }
 
 /// Statistics of the exchanges of a saturated link.

@@ -1,19 +1,23 @@
-//! 802.11a: n saturated senders. Judged with ns-3's rule of counting down. With the standard's rule for EDCA, for which Bianchi's model is
-//! the reference, and without EIFS, which some of ns-3's collisions cause and some do not, the rows inform only.
+//! 802.11a: n saturated senders on a circle around their receiver. Judged with ns-3's rule of counting down and with each frame on the
+//! air by itself. With whole exchanges, and with the standard's rule for EDCA, for which Bianchi's model is the reference, the rows inform
+//! only.
 
 use airbound_report::{Tolerance, ValidationRow};
 
+use super::super::scene::Scene;
 use super::super::table::{Row, Table};
+use super::circle;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-dcf.csv");
 
-/// A rule of counting down, as `countdown` names it, and EIFS after collisions.
+/// A rule of counting down, as `countdown` names it, and what follows a collision.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
     countdown: &'static str,
-    eifs: bool,
+    /// Whether each frame is on the air by itself, with the levels of senders on a circle.
+    is_on_circle: bool,
     /// Its part of the metric's name.
     suffix: &'static str,
     note: &'static str,
@@ -22,69 +26,47 @@ struct Rules {
 
 const RULES: [Rules; 3] = [
     Rules {
-        countdown: "boundaries",
-        eifs: true,
-        suffix: "",
-        note: "informs only: ns-3 counts a slot down only if it was idle to its end, and detects some preambles in collisions",
-        tolerance: None,
-    },
-    Rules {
         countdown: "idle-slots",
-        eifs: true,
-        suffix: ", idle slots",
-        note: "a slot counts if it was idle to its end, as in ns-3; EIFS after every collision",
+        is_on_circle: true,
+        suffix: "",
+        note: "a slot counts if it was idle to its end; those that collided wait for their timeout, others that lock on one of the frames \
+               for EIFS or its reservation, the rest for DIFS",
         tolerance: Some(Tolerance::Relative(0.03)),
     },
     Rules {
         countdown: "idle-slots",
-        eifs: false,
-        suffix: ", idle slots, no EIFS",
-        note: "informs only: in ns-3 a collision without a detected preamble causes no EIFS",
+        is_on_circle: false,
+        suffix: ", idle slots, whole exchanges",
+        note: "informs only: here all wait EIFS after a collision, those that collided too",
+        tolerance: None,
+    },
+    Rules {
+        countdown: "boundaries",
+        is_on_circle: false,
+        suffix: ", boundaries, whole exchanges",
+        note: "informs only: ns-3 counts a slot down only if it was idle to its end",
         tolerance: None,
     },
 ];
 
 fn trial(reference: &Row<'_>, rules: Rules, effort: Effort) -> Trial {
-    let scenario = format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "3 s"
-[air]
-standard = "legacy"
-edca = "dcf"
-countdown = "{countdown}"
-eifs = {eifs}
-control-rate = "{ack} Mbit/s"
-beacons = false
-[access-point]
-preset = "direct"
-[uplink]
-queue = {{ kind = "fifo", limit = {{ packets = 200 }} }}
-rate = "fixed"
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "sender"
-count = {n}
-rate = "OFDM {rate} Mbit/s"
-[[flow]]
-name = "up"
-kind = "cbr"
-direction = "up"
-station = "sender"
-rate = "{offered} Mbit/s"
-size = "1470 B"
-"#,
-        countdown = rules.countdown,
-        eifs = rules.eifs,
-        seconds = effort.seconds(30, 10),
-        n = reference.whole("n"),
-        ack = reference.whole("ack_rate"),
-        rate = reference.whole("data_rate"),
-        offered = reference.text("offered_per_sta_mbps"),
-    );
-    Trial::new(name(reference), scenario, 1)
+    let rate = reference.whole("data_rate");
+    let offered = reference.text("offered_per_sta_mbps");
+    let scenario = Scene::uplinks(effort.seconds(30, 10), 3, rate, 200, None)
+        .air(&format!("countdown = \"{}\"", rules.countdown))
+        .stations("sender", reference.whole("n"), &format!("rate = \"OFDM {rate} Mbit/s\""))
+        .named_flow(
+            "up",
+            "sender",
+            &format!("kind = \"cbr\"\ndirection = \"up\"\nrate = \"{offered} Mbit/s\"\nsize = \"1470 B\""),
+        )
+        .air(if rules.is_on_circle { "error-model = \"soft\"" } else { "" })
+        .table(&if rules.is_on_circle {
+            circle::capture("sender", reference.whole("n"), 1.0, 360.0)
+        } else {
+            String::new()
+        });
+    Trial::new(name(reference), scenario.text(), 1)
 }
 
 fn name(reference: &Row<'_>) -> String {

@@ -2,7 +2,9 @@
 
 use airbound_report::{Tolerance, ValidationRow};
 
+use super::super::scene::Scene;
 use super::super::table::{Row, Table};
+use super::Problem;
 use crate::trial::run_all;
 use crate::{Effort, Trial, TrialError};
 
@@ -38,16 +40,10 @@ fn is_comparable(reference: &Row<'_>) -> bool {
 }
 
 /// Checks a table whose content is not known to be right: the line and the problem.
-pub(super) fn check(table: &Table<'_>) -> Result<(), (Option<usize>, String)> {
-    if let Some(column) = table.lacks(COLUMNS) {
-        let problem = format!("has no column {column}; allowed are tables with {}", COLUMNS.join(", "));
-        return Err((None, problem));
-    }
+pub(super) fn check(table: &Table<'_>) -> Result<(), Problem> {
+    super::has_columns(table, COLUMNS)?;
     for row in table.rows().filter(is_comparable) {
-        let wrong = |column: &str, allowed: &str| {
-            let text: String = row.text(column).chars().take(40).collect();
-            Err((Some(row.line()), format!("{column} is \"{text}\"; allowed is {allowed}")))
-        };
+        let wrong = |column: &str, allowed: &str| Err(super::wrong(&row, column, allowed));
         let sizes = groups(&row);
         if sizes.is_none_or(|(left, right)| left == 0 || right == 0 || left + right > 100) {
             return wrong("groups", "two sizes such as 2+1, at most 100 in all");
@@ -89,53 +85,18 @@ fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
     let packets = if share.is_some() { 200 } else { 5 };
     // Collisions of few packets come in rare clusters, which the reference's seconds sample coarsely.
     let seconds = reference.whole("measured_s") * if share.is_some() { 5 } else { 1 };
-    let scenario = format!(
-        r#"
-duration = "{seconds} s"
-warm-up = "1 s"
-[air]
-standard = "legacy"
-edca = "dcf"
-countdown = "idle-slots"
-control-rate = "{control} Mbit/s"
-rts-threshold = "{rts}"
-beacons = false
-[access-point]
-preset = "direct"
-[uplink]
-queue = {{ kind = "fifo", limit = {{ packets = {packets} }} }}
-rate = "fixed"
-path = {{ max-grants = {ATTEMPTS} }}
-[wire]
-rate = "unlimited"
-delay = "0 ms"
-[[station]]
-name = "left"
-count = {left}
-rate = "OFDM {rate} Mbit/s"
-[[station]]
-name = "right"
-count = {right}
-rate = "OFDM {rate} Mbit/s"
-[[flow]]
-name = "left"
-direction = "up"
-station = "left"
-size = "1470 B"
-{traffic}
-[[flow]]
-name = "right"
-direction = "up"
-station = "right"
-size = "1470 B"
-{traffic}
-{hearing}
-"#,
-        seconds = effort.seconds(seconds, seconds.div_ceil(3)),
-        control = if rate == 6 { 6 } else { 24 },
-        rts = if reference.text("rts") == "no" { "never" } else { "0 B" },
-    );
-    Trial::new(name(reference), scenario, seed)
+    let rts = if reference.text("rts") == "no" { "never" } else { "0 B" };
+    let seconds = effort.seconds(seconds, seconds.div_ceil(3));
+    let station = format!("rate = \"OFDM {rate} Mbit/s\"");
+    let flow = format!("direction = \"up\"\nsize = \"1470 B\"\n{traffic}");
+    let scenario = Scene::uplinks(seconds, 1, rate, packets, Some(ATTEMPTS))
+        .air(&format!("countdown = \"idle-slots\"\nrts-threshold = \"{rts}\""))
+        .stations("left", left, &station)
+        .stations("right", right, &station)
+        .flow("left", &flow)
+        .flow("right", &flow)
+        .table(hearing);
+    Trial::new(name(reference), scenario.text(), seed)
 }
 
 fn name(reference: &Row<'_>) -> String {

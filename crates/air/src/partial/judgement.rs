@@ -1,0 +1,164 @@
+//! Judgement of frames that end, with capture: which receivers decoded them, and which MPDUs arrived.
+
+use airbound_units::{Instant, Span};
+use airbound_wifi::{AckBitmap, Legacy, Rate};
+
+use super::PartialChannel;
+use super::exchange::Ongoing;
+use super::frame::{Energy, Frame, Heard, Part};
+use super::reception::{interference, shared};
+
+/// Training fields, which precede the PHY header: they carry no bits.
+const TRAINING_SYMBOLS: u64 = 4;
+
+/// The parts of a frame that carry bits, and their rates.
+struct Content {
+    header: (Instant, Instant),
+    header_rate: Rate,
+    mpdus: Vec<(Instant, Instant)>,
+    rate: Rate,
+    /// Linear ratio of noise to signal at its receiver.
+    noise: f64,
+}
+
+impl PartialChannel {
+    /// With capture: ends the searches for preambles that are due.
+    pub(super) fn settle_receivers(&mut self, now: Instant) {
+        if let Some(receivers) = &mut self.receivers {
+            receivers.settle(now, &self.frames);
+        }
+    }
+
+    /// With capture: a frame that begins is energy at all receivers, and may be locked on.
+    pub(super) fn note_energy(&mut self, now: Instant, frame: &mut Frame) {
+        let Some(receivers) = &mut self.receivers else { return };
+        for receiver in 0..self.nodes.len() {
+            for other in &mut self.frames {
+                let until = frame.end.min(other.end);
+                let add = |to: &mut Frame, sender: usize| {
+                    if to.heard_by(receiver) != Heard::Nothing {
+                        let level = receivers.level(receiver, sender);
+                        to.energy.push(Energy { receiver, level, from: now, until });
+                    }
+                };
+                add(other, frame.from);
+                add(frame, other.from);
+            }
+        }
+        let nodes = &self.nodes;
+        let is_sending = |number: usize| nodes.get(number).is_some_and(|node| node.carrier.is_sending());
+        receivers.begin(frame, &self.frames, is_sending);
+    }
+
+    /// With capture: decides which receivers decoded a frame that ends, and removes the MPDUs that its own receiver lost.
+    pub(super) fn judge(&mut self, frame: &mut Frame) {
+        let Some(mut receivers) = self.receivers.take() else { return };
+        let content = self.content(frame);
+        let mut intact = false;
+        for number in 0..self.nodes.len() {
+            if frame.heard_by(number) == Heard::Nothing {
+                continue;
+            }
+            let is_locked = receivers.unlock(number, frame);
+            let signal = receivers.level(number, frame.from);
+            let arrived = if is_locked { self.decode(frame, &content, number, signal) } else { None };
+            frame.at[number] = match arrived {
+                _ if !is_locked => Heard::Undetected,
+                Some(arrived) if arrived.count() > 0 => Heard::Clear,
+                _ => Heard::Garbled,
+            };
+            if number == frame.to {
+                intact = frame.heard_by(number) == Heard::Clear;
+                if frame.part == Part::Data {
+                    self.keep(frame.exchange, arrived.unwrap_or(AckBitmap::NONE));
+                }
+            }
+        }
+        self.receivers = Some(receivers);
+        // A receiver near its sender that is no transmitter itself is disturbed by whatever its sender hears.
+        if frame.to != frame.from && frame.part != Part::Beacon {
+            frame.captured = Some(intact);
+        }
+    }
+
+    /// Removes all but these MPDUs from those that noise left.
+    fn keep(&mut self, exchange: usize, arrived: AckBitmap) {
+        let Some(ongoing) = self.nodes.get_mut(exchange).and_then(|node| node.ongoing.as_mut()) else {
+            return;
+        };
+        let mut both = AckBitmap::NONE;
+        for place in (0..256).filter(|place| arrived.get(*place) && ongoing.received.get(*place)) {
+            both.set(place);
+        }
+        ongoing.received = both;
+    }
+
+    fn content(&mut self, frame: &Frame) -> Content {
+        let band = self.phy.band();
+        let slowest = band.legacy(Legacy::Mbps6);
+        let ongoing = self.nodes.get(frame.exchange).and_then(|node| node.ongoing.as_ref());
+        let data_rate = ongoing.map_or(slowest, |ongoing| ongoing.rate);
+        let rate = match frame.part {
+            Part::Data => data_rate,
+            Part::Beacon => slowest,
+            Part::Rts | Part::Cts | Part::Answer => self.phy.control_rate(data_rate),
+        };
+        let preamble = self.phy.preamble(rate);
+        // The legacy preamble ends with one symbol of SIGNAL.
+        let training = self.phy.preamble(slowest) * TRAINING_SYMBOLS / (TRAINING_SYMBOLS + 1);
+        let psdu = frame.start + preamble;
+        let ongoing = self.ongoing(frame.exchange).filter(|_| frame.part == Part::Data);
+        Content {
+            header: (frame.start + training, psdu),
+            header_rate: slowest,
+            mpdus: ongoing.map_or_else(|| vec![(psdu, frame.end)], |ongoing| ongoing.mpdu_spans(psdu)),
+            rate,
+            noise: ongoing.map_or(0.0, |ongoing: &Ongoing| ongoing.noise),
+        }
+    }
+
+    /// The MPDUs that a locked receiver decodes; `None` if it loses the PHY header.
+    fn decode(
+        &mut self,
+        frame: &Frame,
+        content: &Content,
+        receiver: usize,
+        signal: f64,
+    ) -> Option<AckBitmap> {
+        let spans = interference(&frame.energy, receiver, signal);
+        let is_own = receiver == frame.to;
+        let noise = if is_own { content.noise } else { 0.0 };
+        // Noise alone has been drawn when the frame was sent.
+        let mut hazard = |rate: Rate, ratio: f64| {
+            let alone = if noise > 0.0 { self.phy.hazard(rate, 1.0 / noise) } else { 0.0 };
+            (self.phy.hazard(rate, 1.0 / (ratio + noise)) - alone).max(0.0)
+        };
+        let bits = |rate: Rate, time: Span| rate.bit_rate().as_bps() as f64 * time.as_secs_f64();
+        let (mut header, mut mpdus) = (0.0, vec![0.0; content.mpdus.len()]);
+        for (from, until, ratio) in spans {
+            let time = shared((from, until), content.header);
+            if !time.is_zero() {
+                header += hazard(content.header_rate, ratio) * bits(content.header_rate, time);
+            }
+            let of_bit = hazard(content.rate, ratio);
+            for (sum, span) in mpdus.iter_mut().zip(&content.mpdus) {
+                *sum += of_bit * bits(content.rate, shared((from, until), *span));
+            }
+        }
+        let drawing = if is_own { frame.from } else { receiver };
+        let mut survives = |hazard: f64| {
+            let draws = self.nodes.get_mut(drawing).map(|node| &mut node.reception);
+            hazard == 0.0 || draws.is_some_and(|draws| draws.unit() < libm::exp(-hazard))
+        };
+        if !survives(header) {
+            return None;
+        }
+        let mut arrived = AckBitmap::NONE;
+        for (place, hazard) in mpdus.into_iter().enumerate() {
+            if survives(hazard) {
+                arrived.set(place);
+            }
+        }
+        Some(arrived)
+    }
+}

@@ -1,0 +1,172 @@
+//! 802.11a: two saturated stations that arrive at their receiver with unequal power, in hearing of each other or not.
+
+use airbound_report::{Tolerance, ValidationRow};
+use airbound_units::{Instant, Span};
+
+use super::super::attempts::AttemptWatch;
+use super::super::scene::Scene;
+use super::super::table::{Row, Table};
+use super::Problem;
+use crate::trial::in_parallel;
+use crate::{Effort, Trial, TrialError};
+
+const REFERENCE: &str = include_str!("../../../data/ns3-capture.csv");
+
+/// Attempts before a frame is dropped.
+const ATTEMPTS: u32 = 7;
+/// Level of every signal but that of the weak station at the receiver, in dBm.
+const LEVEL: f64 = -40.0;
+/// Rates in Mb/s.
+const RATES: [u32; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
+
+const COLUMNS: &[&str] = &[
+    "rate_mbps",
+    "all_hear",
+    "gap_db",
+    "frame_capture",
+    "goodput_strong_mbps",
+    "fail_share_strong",
+    "goodput_weak_mbps",
+    "fail_share_weak",
+    "goodput_total_mbps",
+    "measured_s",
+];
+
+/// Checks a table whose content is not known to be right: the line and the problem.
+pub(super) fn check(table: &Table<'_>) -> Result<(), Problem> {
+    super::has_columns(table, COLUMNS)?;
+    for row in table.rows() {
+        if !RATES.contains(&row.whole("rate_mbps")) {
+            return Err(super::wrong(&row, "rate_mbps", "a rate of 802.11a, 6 to 54"));
+        }
+        if !row.number("gap_db").is_some_and(|gap| (0.0..=60.0).contains(&gap)) {
+            return Err(super::wrong(&row, "gap_db", "0 to 60"));
+        }
+        if !["none", "simple_5dB"].contains(&row.text("frame_capture")) {
+            return Err(super::wrong(&row, "frame_capture", "none or simple_5dB"));
+        }
+        if !(1..=3600).contains(&row.whole("measured_s")) {
+            return Err(super::wrong(&row, "measured_s", "1 to 3600 seconds"));
+        }
+        for column in COLUMNS.iter().filter(|column| column.contains("goodput") || column.contains("share")) {
+            if !row.number(column).is_some_and(f64::is_finite) {
+                return Err(super::wrong(&row, column, "a number"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
+    let rate = reference.whole("rate_mbps");
+    let seconds = reference.whole("measured_s");
+    let saturating = format!(
+        "direction = \"up\"\nkind = \"cbr\"\nrate = \"{} Mbit/s\"\nsize = \"1470 B\"",
+        f64::from(rate) * 0.85
+    );
+    let weak = LEVEL - reference.number("gap_db").unwrap_or(0.0);
+    let takeover = if reference.text("frame_capture") == "none" { "none" } else { "5 dB" };
+    let hearing = match reference.text("all_hear") {
+        "1" => "",
+        _ => "[hearing]\nmatrix = { strong = [], weak = [] }",
+    };
+    let scenario = Scene::uplinks(effort.seconds(seconds, seconds.div_ceil(3)), 1, rate, 5, Some(ATTEMPTS))
+        .air("countdown = \"idle-slots\"\nerror-model = \"soft\"")
+        .stations("strong", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
+        .stations("weak", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
+        .flow("strong", &saturating)
+        .flow("weak", &saturating)
+        .table(hearing)
+        .table(&format!(
+            "[radio.capture]\nlevel = \"{LEVEL} dBm\"\ntakeover = \"{takeover}\"\n\
+             levels = {{ access-point = {{ weak = \"{weak} dBm\" }} }}"
+        ));
+    Trial::new(name(reference), scenario.text(), seed)
+}
+
+fn name(reference: &Row<'_>) -> String {
+    let hidden = if reference.text("all_hear") == "1" { "in hearing" } else { "hidden" };
+    let takeover = if reference.text("frame_capture") == "none" { "" } else { ", takeover" };
+    format!("{hidden}, {} Mb/s, {} dB{takeover}", reference.whole("rate_mbps"), reference.text("gap_db"))
+}
+
+pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    rows_of(&Table::of(REFERENCE), effort)
+}
+
+/// Mean figures of one case.
+#[derive(Debug, Clone, Copy, Default)]
+struct Figures {
+    strong: f64,
+    weak: f64,
+    strong_failed: f64,
+    weak_failed: f64,
+}
+
+/// The rows of a table that [`check`] accepts.
+pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let references: Vec<Row<'_>> = table.rows().collect();
+    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
+    let seeds = if effort.quick { 1..=1_u64 } else { 1..=3 };
+    let runs = seeds.clone().count() as f64;
+    let mut mean = Figures::default();
+    for seed in seeds {
+        let watch = AttemptWatch::new(Instant::ZERO + Span::from_secs(1));
+        let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+        let goodput = |number: usize| outcome.summary.flows.get(number).map_or(0.0, |flow| flow.goodput_mbps);
+        mean.strong += goodput(0) / runs;
+        mean.weak += goodput(1) / runs;
+        mean.strong_failed += watch.of(1).failed_share() / runs;
+        mean.weak_failed += watch.of(2).failed_share() / runs;
+    }
+    let row = |metric: &str, unit: &str, column: &str, measured: f64, tolerance, note: &str| {
+        let metric = format!("{metric}, {}", name(reference));
+        let reference = reference.number(column);
+        ValidationRow::judged("ns3-capture", metric, unit, reference, Some(measured), tolerance, note)
+    };
+    let relative = Some(Tolerance::Relative(0.05));
+    let share = Some(Tolerance::Absolute(0.03));
+    // A station that gets next to nothing has few packets to compare.
+    let is_starved = reference.number("goodput_weak_mbps").is_some_and(|weak| weak < 0.05);
+    Ok(vec![
+        row("goodput", "Mb/s", "goodput_total_mbps", mean.strong + mean.weak, relative, ""),
+        row("goodput of the strong station", "Mb/s", "goodput_strong_mbps", mean.strong, relative, ""),
+        row(
+            "goodput of the weak station",
+            "Mb/s",
+            "goodput_weak_mbps",
+            mean.weak,
+            if is_starved { None } else { relative },
+            if is_starved { "informs only: below 0.05 Mb/s in ns-3" } else { "" },
+        ),
+        row("failed frames of the strong station", "", "fail_share_strong", mean.strong_failed, share, ""),
+        row("failed frames of the weak station", "", "fail_share_weak", mean.weak_failed, share, ""),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_judged() {
+        let table = Table::of(REFERENCE);
+        assert_eq!(check(&table), Ok(()));
+        assert_eq!(table.rows().count(), 40);
+    }
+
+    #[test]
+    fn tables_of_users_are_checked() {
+        let head = COLUMNS.join(",");
+        let problem = |row: &str| check(&Table::of(&format!("{head}\n{row}\n"))).expect_err(row);
+        let (line, text) = problem("7,1,0,none,1,0,1,0,2,6");
+        assert!(line == Some(2) && text.contains("rate_mbps is \"7\"; allowed is a rate"), "{text}");
+        assert!(problem("6,1,-3,none,1,0,1,0,2,6").1.contains("gap_db is \"-3\""));
+        assert!(problem("6,1,3,some,1,0,1,0,2,6").1.contains("allowed is none or simple_5dB"));
+        assert!(problem("6,1,3,none,x,0,1,0,2,6").1.contains("goodput_strong_mbps is \"x\""));
+    }
+}
