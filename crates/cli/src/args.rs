@@ -14,7 +14,7 @@ use airbound_record::Tables;
 use airbound_runs::Opened;
 use airbound_scenario::Overrides;
 use airbound_units::Span;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::CliError;
 
@@ -104,7 +104,7 @@ pub(crate) struct Init {
     #[arg(long, value_name = "N")]
     pub(crate) wifi: Option<String>,
     /// Width of the channel in MHz: 20, 40, 80 or 160 [default: 80, Wi-Fi 4: 40]
-    #[arg(long, value_name = "MHZ")]
+    #[arg(long, value_name = "MHZ", value_parser = width)]
     pub(crate) width: Option<u32>,
     /// Spatial streams, 1 to 4 [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
@@ -184,7 +184,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Random seed [default: that of the scenario]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -360,9 +360,22 @@ pub(crate) struct Explain {
 
 impl Cli {
     /// Reads the command line.
+    ///
+    /// A negative number is taken for the value of the option before it, so that the option can say what is allowed.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments)
+        let matches = with_negative_numbers(Self::command()).try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
     }
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value =
+        |argument: &clap::Arg| !argument.is_positional() && argument.get_action().takes_values();
+    let command = command.mut_args(|argument| {
+        let takes = takes_value(&argument);
+        if takes { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 #[cfg(test)]
@@ -458,6 +471,12 @@ pub(crate) struct ChooseBound {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// The width of a channel, in MHz.
+pub(crate) fn width(text: &str) -> Result<u32, String> {
+    let width = text.parse().ok().filter(|width| [20, 40, 80, 160].contains(width));
+    width.ok_or_else(|| "allowed are the widths 20, 40, 80 and 160, in MHz".to_owned())
 }
 
 /// A seed, which TOML can hold.

@@ -13,6 +13,7 @@ mod error;
 mod flow;
 mod hearing;
 mod link;
+mod mistakes;
 mod names;
 mod network;
 mod node;
@@ -164,10 +165,8 @@ impl Scenario {
     /// # Errors
     /// There is neither, or its content or an override is invalid.
     pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let file = FilePath::new(name);
-        let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
-        if looks_like_file || file.is_file() {
-            return Self::load(file, overrides);
+        if is_file(name) {
+            return Self::load(FilePath::new(name), overrides);
         }
         shipped::find(name)?.load(overrides)
     }
@@ -199,7 +198,15 @@ impl Scenario {
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
         source::bound(text.len() as u64, file)?;
-        let mut root = node::parse_document(text, file)?;
+        Self::read_tree(node::parse_document(text, file)?, file, folder, overrides)
+    }
+
+    fn read_tree(
+        mut root: node::Node,
+        file: &str,
+        folder: Option<&FilePath>,
+        overrides: &Overrides,
+    ) -> Result<Self, ScenarioError> {
         let options = overrides.options();
         let bases = overrides.bases();
         let document = Document { file, folder, options: &options, bases: &bases };
@@ -251,6 +258,9 @@ impl Scenario {
             ));
         }
         let schemes = match top.texts("schemes")? {
+            Some(names) if names.is_empty() => {
+                return Err(top.wrong("schemes", "is empty; name at least one, such as \"linux\""));
+            }
             Some(names) => names.into_iter().map(str::to_owned).collect(),
             None if has_session => conference::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
             None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
@@ -302,14 +312,24 @@ impl Scenario {
         self.warm_up + self.duration
     }
 
-    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run.
+    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run, or stop before it is measured.
     pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
         let end = self.end();
-        self.flows.iter().filter(move |flow| flow.start >= end).map(move |flow| {
-            format!(
-                "flow {} starts at {} and the run ends at {end}, so it sends nothing; lower flow.{}.start, or lengthen duration",
-                flow.name, flow.start, flow.group
-            )
+        self.flows.iter().filter_map(move |flow| {
+            let Flow { name, group, start, stop, .. } = flow;
+            let early = stop.filter(|stop| *stop <= self.warm_up.max(*start));
+            if *start >= end {
+                Some(format!(
+                    "flow {name} starts at {start} and the run ends at {end}, so it sends nothing; lower flow.{group}.start, or lengthen duration"
+                ))
+            } else {
+                early.map(|stop| {
+                    format!(
+                        "flow {name} stops at {stop} and the measured time begins at {}, so nothing of it is measured; raise flow.{group}.stop, or lower warm-up",
+                        self.warm_up
+                    )
+                })
+            }
         })
     }
 
@@ -366,6 +386,11 @@ impl Scenario {
     }
 }
 
+/// Whether the name of a scenario is that of a file: there is one, or the name looks like it.
+fn is_file(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml") || FilePath::new(name).exists()
+}
+
 /// A pipe has no radios.
 fn refuse_effects_of_pipes(
     top: &Section<'_>,
@@ -415,7 +440,7 @@ fn read_stations(
         let first = stations.len();
         for station in members {
             if !names.insert(station.name.clone()) {
-                return Err(section.wrong("name", format!("is \"{}\", which is already taken", station.name)));
+                return Err(taken(top, "station", &section, &station.name));
             }
             stations.push(station);
         }
@@ -439,6 +464,21 @@ fn read_stations(
         return Err(top.missing("station", "write at least one [[station]]"));
     }
     Ok((stations, empty_groups))
+}
+
+/// The error for a second member of `[[list]]` with this name. An override that gave an earlier one the name is to blame.
+fn taken(top: &Section<'_>, list: &str, section: &Section<'_>, name: &str) -> ScenarioError {
+    let problem = format!("is \"{name}\", which is already taken");
+    let wrong = section.wrong("name", problem.clone());
+    let others = top.tables(list).unwrap_or_default();
+    let renamed = others.into_iter().find(|other| {
+        let is_same = matches!(other.text("name"), Ok(Some(text)) if text == name);
+        is_same && matches!(other.place_of("name"), Place::Option(_))
+    });
+    match (&wrong, renamed) {
+        (ScenarioError::Value { place: Place::Option(_), .. }, _) | (_, None) => wrong,
+        (_, Some(other)) => other.wrong("name", problem),
+    }
 }
 
 /// A relay that sleeps would hold its stations' frames, which is not modelled.
@@ -469,7 +509,7 @@ fn read_flows(
         let entry = flow::read(&section, stations, empty_groups, wire.way, deciders)?;
         for flow in &entry.flows {
             if !names.insert(flow.name.clone()) {
-                return Err(section.wrong("name", format!("is \"{}\", which is already taken", flow.name)));
+                return Err(taken(top, "flow", &section, &flow.name));
             }
         }
         total += entry.flows.len();
@@ -489,11 +529,12 @@ fn read_flows(
                 let clients = session.iter().flat_map(|session| session.groups());
                 let known: Vec<&str> =
                     clients.chain(entries.iter().map(|entry| entry.name.as_str())).take(20).collect();
-                let problem = format!(
-                    "is \"{}\", which is not the name of a flow; flows are {}",
-                    node::shortened(name),
-                    known.join(", ")
-                );
+                let known = match known.as_slice() {
+                    [] => "there is no flow".to_owned(),
+                    known => format!("flows are {}", known.join(", ")),
+                };
+                let name = node::shortened(name);
+                let problem = format!("is \"{name}\", which is not the name of a flow; {known}");
                 return Err(top.wrong("focus", problem));
             }
             name.to_owned()
@@ -544,7 +585,7 @@ fn read_all<T>(
     for section in top.tables(key)? {
         let entry = read(&section)?;
         if all.iter().any(|other| name(other) == name(&entry)) {
-            return Err(section.wrong("name", format!("is \"{}\", which is already taken", name(&entry))));
+            return Err(taken(top, key, &section, name(&entry)));
         }
         if all.len() >= 200 {
             return Err(section.wrong("name", format!("is the 201st {key}; allowed are 200")));

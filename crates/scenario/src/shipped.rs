@@ -99,9 +99,13 @@ impl Shipped {
 /// # Errors
 /// There is none.
 pub fn find(name: &str) -> Result<&'static Shipped, ScenarioError> {
+    let names = || SCENARIOS.iter().map(|scenario| scenario.name);
     SCENARIOS.iter().find(|scenario| scenario.name == name).ok_or_else(|| ScenarioError::NotShipped {
         name: super::node::shortened(name),
-        known: SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", "),
+        hint: match super::section::nearest(name, names()) {
+            Some(near) => format!("did you mean {near}? `airbound list` names all"),
+            None => format!("shipped are {}", names().collect::<Vec<_>>().join(", ")),
+        },
     })
 }
 

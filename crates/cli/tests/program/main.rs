@@ -15,6 +15,7 @@ mod plan;
 mod same_bytes;
 mod studies;
 mod sweep;
+mod table;
 mod traces;
 mod verdict;
 mod wrong_input;
