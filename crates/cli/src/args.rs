@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
-    /// List the shipped scenarios
+    /// List scenarios, grids, schemes and presets
     List(List),
     /// Make one report of several runs
     Report(Report),
@@ -240,6 +240,9 @@ pub(crate) struct Demo {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -272,6 +275,9 @@ pub(crate) struct Run {
     pub(crate) pcap: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) effort: Effort,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -299,6 +305,9 @@ pub(crate) struct Compare {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) effort: Effort,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -315,9 +324,14 @@ pub(crate) struct Check {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  airbound list
-  airbound list --json")]
-pub(crate) struct List {}
+  airbound list                                  scenarios, grids, schemes, presets
+  airbound list scenarios
+  airbound list queues --json")]
+pub(crate) struct List {
+    /// Kind of names, such as scenarios, grids, queues, rate-controls, presets [default: all]
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -337,6 +351,9 @@ pub(crate) struct Report {
     /// Baseline scheme for costs
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -344,18 +361,32 @@ pub(crate) struct Report {
 Examples:
   airbound explain runs/hello-linux --packet 1000
   airbound explain runs/vr-congested-linux --packet 50 --flow download-1
+  airbound explain runs/vr-congested-linux --worst 10 --flow vr
+  airbound explain runs/vr-congested-linux --late              beyond the flows' own demands, by flow
+  airbound explain runs/vr-congested-linux --late 20ms --csv > late.csv
 
-Without --flow, N is the number in packets.parquet, which is unique in the run. The run must have logged \
-its packets (`airbound run` does).")]
+Without --flow, N of --packet is the number in packets.parquet, which is unique in the run. The run must have logged \
+its packets (`airbound run` does). A demand counts from the access point's queue to the acknowledgement, --late TIME \
+and all latencies of the tables from the source to the destination.")]
+#[command(group = clap::ArgGroup::new("asked").required(true))]
 pub(crate) struct Explain {
     /// Folder of a run
     pub(crate) run: PathBuf,
     /// Number of the packet; with --flow counted from 0 within the flow
-    #[arg(long, value_name = "N")]
-    pub(crate) packet: u64,
-    /// Name of its flow
+    #[arg(long, value_name = "N", group = "asked")]
+    pub(crate) packet: Option<u64>,
+    /// The N packets that took longest
+    #[arg(long, value_name = "N", group = "asked", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) worst: Option<u32>,
+    /// Count the packets beyond the demands of their flows, or beyond TIME, by flow
+    #[arg(long, value_name = "TIME", group = "asked", num_args = 0..=1)]
+    pub(crate) late: Option<Option<Span>>,
+    /// Name of the flow
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
+    /// Print a row for each packet as comma-separated values
+    #[arg(long, conflicts_with_all = ["packet", "json"])]
+    pub(crate) csv: bool,
 }
 
 impl Cli {

@@ -5,6 +5,7 @@
 mod absence;
 mod access_point;
 mod air;
+mod catalogue;
 mod conference;
 mod demand;
 mod disturbance;
@@ -51,6 +52,7 @@ pub use airbound_air::propagation::{
     Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
 };
 pub use airbound_control::link::DriverOrder;
+pub use catalogue::{Chapter, catalogue};
 pub use conference::{Access, Client, Conference, Encoder};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};

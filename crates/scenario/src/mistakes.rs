@@ -104,10 +104,11 @@ impl Repairs {
     /// Whether an error only follows from earlier repairs.
     fn follows(&self, error: &ScenarioError) -> bool {
         let Some(key) = error.key() else { return false };
-        let is_part = |gone: &String| {
-            gone.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        let is_missing = matches!(error, ScenarioError::Missing { .. });
+        let is_part = |whole: &str, part: &str| {
+            part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        if self.gone.iter().any(is_part) {
+        if self.gone.iter().any(|gone| is_part(gone, key) || (is_missing && is_part(key, gone))) {
             return true;
         }
         if !matches!(error, ScenarioError::Value { .. }) {

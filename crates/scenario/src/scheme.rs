@@ -40,7 +40,7 @@ pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
 /// Kinds that may fill a slot, and the check of their parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
-    kinds: &'static [&'static str],
+    pub(super) kinds: &'static [&'static str],
     /// Checks the parameters.
     check: fn(&Slot) -> Result<(), String>,
 }
@@ -116,7 +116,7 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
 const CUSTOM: &str = "custom";
 
 /// Names of variants, a kind with one parameter, so that both can be compared: name, kind, parameter, value.
-const VARIANTS: [(&str, &str, &str, &str); 2] =
+pub(super) const VARIANTS: [(&str, &str, &str, &str); 2] =
     [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
 /// Content of a slot: a kind, and its non-default parameters.

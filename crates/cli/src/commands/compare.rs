@@ -47,28 +47,41 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
     let threads = jobs::threads(compare.effort.jobs);
-    self::matrix(&opened, &matrix, compare.why, threads, &folder, verbosity)
+    let shown = Shown { why: compare.why, open: compare.open };
+    self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
+}
+
+/// Parts of a comparison that are asked for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Shown {
+    /// A test of the bottleneck.
+    pub(super) why: bool,
+    /// The report in the browser.
+    pub(super) open: bool,
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
 pub(super) fn matrix(
     opened: &Opened,
     matrix: &Matrix,
-    why: bool,
+    shown: Shown,
     threads: usize,
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
     let finished = matrix.run(opened, threads, folder, &progress)?;
-    let trial = if why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
+    let trial = if shown.why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
     drop(progress);
     let report = folder.join(REPORT);
+    if shown.open {
+        airbound_console::open(&report);
+    }
     if verbosity.json {
         return Ok(output::json(&results(&finished, trial, folder, &report))?);
     }
     let mut text = finished.comparison.to_text(output::width());
-    if why {
+    if shown.why {
         let tried = trial.map_or_else(
             || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
             |trial| trial.to_text(output::width()),

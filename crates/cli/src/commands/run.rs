@@ -35,22 +35,24 @@ pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        return compare::matrix(&opened, &matrix, false, threads, &folder, verbosity);
+        let shown = compare::Shown { open: run.open, ..Default::default() };
+        return compare::matrix(&opened, &matrix, shown, threads, &folder, verbosity);
     }
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         refuse_terminal("--pcap -", verbosity)?;
     }
     let request = RunRequest { named, seed: opened.scenario.seed, tables, encoding: encoding(1, threads) };
-    one(&opened, &request, &folder, run.pcap.as_deref(), verbosity)
+    one(&opened, &request, &folder, run, verbosity)
 }
 
 fn one(
     opened: &Opened,
     request: &RunRequest,
     folder: &Path,
-    capture: Option<&Path>,
+    run: &Run,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
+    let capture = run.pcap.as_deref();
     let progress = Progress::new(verbosity);
     let (record, summary) = request.run(opened, folder, capture, &progress)?;
     drop(progress);
@@ -60,6 +62,9 @@ fn one(
         .with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
+    if run.open {
+        airbound_console::open(&report);
+    }
     if verbosity.json {
         return Ok(output::print(&summary.to_json()?)?);
     }

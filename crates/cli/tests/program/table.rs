@@ -85,7 +85,7 @@ fn changes() {
     let (place, mut wrong) = (place(), Vec::new());
     for (number, (set, expected)) in Table::read().sets.into_iter().enumerate() {
         // All commands read a scenario alike.
-        let command = ["check", "run", "compare"][number % 3];
+        let command = ["plan", "run", "compare"][number % 3];
         compare(&place, &set, &[command, "tiny.toml", "--set", &set], &expected, &mut wrong);
     }
     assert_none(&wrong);
@@ -97,7 +97,7 @@ fn scenarios() {
     for (number, (lines, expected)) in Table::read().lines.into_iter().enumerate() {
         let text = format!("{TINY}{}\n", lines.replace('|', "\n"));
         std::fs::write(place.path("x.toml"), text).expect("written");
-        let command = ["check", "run", "compare"][number % 3];
+        let command = ["plan", "run", "compare"][number % 3];
         compare(&place, &lines, &[command, "x.toml"], &expected, &mut wrong);
     }
     assert_none(&wrong);
