@@ -388,9 +388,15 @@ impl Scenario {
     }
 }
 
-/// Whether the name of a scenario is that of a file: there is one, or the name looks like it.
+/// Whether the name of a scenario is that of a file: there is one, or the name looks like it. A folder beside a shipped scenario of the
+/// same name does not count.
 fn is_file(name: &str) -> bool {
-    name.contains(['/', '\\']) || name.ends_with(".toml") || FilePath::new(name).exists()
+    let file = FilePath::new(name);
+    let is_shipped = || shipped().iter().any(|scenario| scenario.name == name);
+    name.contains(['/', '\\'])
+        || name.ends_with(".toml")
+        || file.is_file()
+        || (file.exists() && !is_shipped())
 }
 
 /// A pipe has no radios.

@@ -450,3 +450,12 @@ fn check_names_all_mistakes_at_once() {
     // Other commands say the first one.
     assert!(place.refuse(&["run", "wrong.toml"]).contains("wrong.toml:3: duration"));
 }
+
+#[test]
+fn a_folder_does_not_hide_a_scenario_of_its_name() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("hello")).expect("a folder");
+    place.succeed(&["check", "hello", "--quiet"]);
+    std::fs::create_dir(place.path("other")).expect("a folder");
+    assert!(place.refuse(&["check", "other"]).contains("it is not a file"));
+}
