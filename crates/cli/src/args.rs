@@ -474,12 +474,12 @@ pub(crate) enum Law {
 #[command(after_help = "\
 Examples:
   airbound law choose-bound office
-  airbound law choose-bound office --alpha 99.5 --seeds 3
+  airbound law choose-bound office --alpha 99.5 --seeds 8
   airbound law choose-bound my.toml --flow video --schemes linux+minstrel-ht,fifo+llra
 
-Under each baseline a share alpha of the packets stays below some latency; the bound is chosen between the \
-smallest and the largest of these latencies, and costs about 1 - alpha of the packets (Law paper, appendix B). \
-Law is then run with it. Latency counts from the access point's queue to the end of the transmission that \
+Under each baseline a share alpha of the packets stays below some latency. Law is run with bounds between the \
+smallest and the largest of these latencies (Law paper, appendix B), and the shortest that loses at most 1 - alpha, \
+with twice the standard error over the seeds, is chosen and run with as many other seeds. Latency counts from the access point's queue to the end of the transmission that \
 got through.")]
 pub(crate) struct ChooseBound {
     #[command(flatten)]
@@ -496,8 +496,8 @@ pub(crate) struct ChooseBound {
     /// Law's limit on each of two PSDUs in hardware
     #[arg(long, value_name = "SPAN", default_value = "3 ms")]
     pub(crate) limit_h: Span,
-    /// Number of seeds, counted up from the first
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Number of seeds, counted up from the first; as many again judge the choice
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
