@@ -222,6 +222,11 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// Whether nothing is said about the log of packets.
+    pub(crate) const fn logs_by_default(&self) -> bool {
+        !self.log_packets && !self.no_packet_log
+    }
+
     /// The tables of a run, those of packets too where `default` or the command line says so.
     pub(crate) const fn tables(&self, default: bool) -> Tables {
         if (default && !self.no_packet_log) || self.log_packets { Tables::ALL } else { Tables::SMALL }

@@ -12,6 +12,7 @@ mod networks;
 mod outputs;
 mod place;
 mod plan;
+mod questions;
 mod same_bytes;
 mod studies;
 mod sweep;
