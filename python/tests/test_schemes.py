@@ -79,6 +79,28 @@ def test_the_base_queue_equals_the_built_in_fifo() -> None:
     assert own.summary["scheme"]["queue"] == "Fifo" and own.label == "Fifo"
 
 
+def test_waiting_packets_can_be_taken_from_anywhere() -> None:
+    taken: list[int] = []
+
+    class SecondFirst(airbound.QueueScheme):
+        def dequeue(self, now: int, station: int, category: str) -> airbound.Packet | None:
+            packets = self.waiting(station, category)
+            packet = packets.pop(1) if len(packets) > 1 else packets.pop(0)
+            assert packet not in packets
+            taken.append(packet.number)
+            return packet
+
+    airbound.run("hello", scheme=SecondFirst, duration="200 ms")
+    assert len(taken) > 50 and len(set(taken)) == len(taken)
+
+    waiting = airbound.schemes.Waiting(range(6))  # type: ignore[arg-type]
+    assert [waiting.pop(2), waiting.pop(0), waiting.pop(), waiting.pop(-2)] == [2, 0, 5, 3]
+    assert list(waiting) == [1, 4]
+    for empty, index in ((airbound.schemes.Waiting(), -1), (waiting, 2), (waiting, -3)):
+        with pytest.raises(IndexError):
+            empty.pop(index)
+
+
 def test_custom_and_built_in_schemes_share_a_report(tmp_path) -> None:  # type: ignore[no-untyped-def]
     schemes: list[airbound.schemes.AnyScheme] = ["fifo", LastInFirstOut, airbound.Scheme(queue=Coin, rate="llra")]
     first = airbound.compare(short("vr-congested"), schemes, seeds=2, jobs=2)
