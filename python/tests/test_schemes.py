@@ -90,7 +90,7 @@ def test_waiting_packets_can_be_taken_from_anywhere() -> None:
             taken.append(packet.number)
             return packet
 
-    airbound.run("hello", scheme=SecondFirst, duration="200 ms")
+    airbound.run(airbound.Scenario.shipped("hello").set("duration", "200 ms"), scheme=SecondFirst)
     assert len(taken) > 50 and len(set(taken)) == len(taken)
 
     waiting = airbound.schemes.Waiting(range(6))  # type: ignore[arg-type]

@@ -14,12 +14,12 @@ use crate::watch::to_the_end;
 /// longer than [`PATIENCE`].
 const LOOK: Span = Span::from_secs(2);
 const PATIENCE: Span = Span::from_secs(60);
-/// Bytes of a row in packets.parquet and in txops.parquet, of long runs.
-const PACKET: u64 = 23;
-const TXOP: u64 = 23;
+/// Bytes of a row in packets.parquet and in txops.parquet, a middle: they are compressed, 7 to 23 B.
+const PACKET: u64 = 16;
+const TXOP: u64 = 16;
 
 /// The size of the tables of packets and transmissions that a run leaves, from two seconds of it: right within
-/// a factor of two where the traffic stays as it is then.
+/// a factor of three where the traffic stays as it is then.
 ///
 /// # Errors
 /// The scheme is wrong.
@@ -68,7 +68,7 @@ mod tests {
     use crate::request::RunRequest;
 
     #[test]
-    fn the_size_is_right_within_a_factor_of_two() {
+    fn the_size_is_right_within_a_factor_of_three() {
         for name in ["home-evening", "my-flat"] {
             let opened =
                 Opened::by_name(name, &Overrides::from_pairs(&[("duration", "20 s")])).expect("shipped");
@@ -84,7 +84,7 @@ mod tests {
             let (record, _) = request.run(&opened, &folder.path().join("run"), None, &()).expect("a run");
             let size = |table: &str| std::fs::metadata(record.file(table)).expect("a table").len();
             let written = (size("packets.parquet") + size("txops.parquet")) as f64;
-            assert!((0.5..2.0).contains(&(estimated / written)), "{name}: {estimated} for {written}");
+            assert!((1.0 / 3.0..3.0).contains(&(estimated / written)), "{name}: {estimated} for {written}");
         }
     }
 }

@@ -92,7 +92,7 @@ fn sentences(verdict: &Value) -> String {
 impl Question {
     fn run(&self, place: &Place, advice: &[&str]) -> Value {
         let mut arguments = vec!["compare", self.scenario, "--schemes", "linux", "--json"];
-        for set in ["duration=10 s"].iter().chain(advice) {
+        for set in advice {
             arguments.extend(["--set", set]);
         }
         place.json(&arguments)
