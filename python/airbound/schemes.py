@@ -70,7 +70,7 @@ class _Part:
 class Waiting(deque[Packet]):
     """Queued packets, the oldest first: a deque that takes packets out of its middle, too."""
 
-    def pop(self, index: int = -1) -> Packet:  # type: ignore[override]
+    def pop(self, index: int = -1) -> Packet:
         """Removes the packet at ``index`` and returns it; the newest without one, as a list does.
 
         Raises ``IndexError`` where there is none. Both ends take the same time for any length; elsewhere it grows with the distance

@@ -10,7 +10,7 @@ from airbound import control, progress, results, schemes, sweeps
 
 
 def documented_in_stubs() -> set[str]:
-    """Classes and their members with a docstring in the stubs; a property of a plain name needs none beside its class's."""
+    """Classes and their members with a docstring in the stubs; that of an attribute stands below it."""
     tree = ast.parse((Path(airbound.__file__).parent / "_native.pyi").read_text())
     found = set()
     for node in tree.body:
@@ -19,6 +19,9 @@ def documented_in_stubs() -> set[str]:
         if isinstance(node, ast.ClassDef):
             inner = [one for one in node.body if isinstance(one, ast.FunctionDef) and ast.get_docstring(one)]
             found |= {f"{node.name}.{one.name}" for one in inner}
+            for one, below in zip(node.body, node.body[1:]):
+                if isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                    found.add(f"{node.name}.{ast.unparse(one.target)}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import airbound
 import pytest
@@ -93,7 +94,8 @@ def test_waiting_packets_can_be_taken_from_anywhere() -> None:
     airbound.run(airbound.Scenario.shipped("hello").set("duration", "200 ms"), scheme=SecondFirst)
     assert len(taken) > 50 and len(set(taken)) == len(taken)
 
-    waiting = airbound.schemes.Waiting(range(6))  # type: ignore[arg-type]
+    numbers: Any = range(6)
+    waiting: Any = airbound.schemes.Waiting(numbers)
     assert [waiting.pop(2), waiting.pop(0), waiting.pop(), waiting.pop(-2)] == [2, 0, 5, 3]
     assert list(waiting) == [1, 4]
     for empty, index in ((airbound.schemes.Waiting(), -1), (waiting, 2), (waiting, -3)):
