@@ -43,6 +43,6 @@ pub use facts::{facts, facts_of};
 pub use log_size::packet_log_size;
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};
-pub use packets::{Late, LateFlow, Packets, Told};
+pub use packets::{DeliveredPacket, Late, LateFlow, Packets};
 pub use request::{RunRequest, encoding};
 pub use watch::{Step, Watch};

@@ -14,7 +14,7 @@ const HOPS: &str = "hops.parquet";
 
 /// A delivered packet and its way.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct DeliveredPacket {
     /// Its row.
     pub row: PacketRow,
     /// Its hops before the last one.
@@ -33,10 +33,10 @@ pub struct LateFlow {
     /// Packets that were dropped.
     pub lost: u64,
     /// The late ones, in the order of the file.
-    pub late: Vec<Told>,
+    pub late: Vec<DeliveredPacket>,
 }
 
-/// What makes a packet late.
+/// Limit beyond which a packet is late.
 #[derive(Debug, Clone, Copy)]
 pub enum Late {
     /// The demand of its flow when it was acknowledged, compared with its time in the Wi-Fi transmitter until then.
@@ -95,7 +95,7 @@ impl<'a> Packets<'a> {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn worst(&self, flow: Option<u32>, count: usize) -> Result<Vec<Told>, RunsError> {
+    pub fn worst(&self, flow: Option<u32>, count: usize) -> Result<Vec<DeliveredPacket>, RunsError> {
         // By latency; of equal ones the earlier packet is the worse one.
         let mut longest: BTreeMap<(Span, Reverse<u64>), PacketRow> = BTreeMap::new();
         self.each(flow, |row| {
@@ -170,7 +170,7 @@ impl<'a> Packets<'a> {
     }
 }
 
-fn told(row: PacketRow, hops: Vec<HopRow>) -> Option<Told> {
+fn told(row: PacketRow, hops: Vec<HopRow>) -> Option<DeliveredPacket> {
     let split = Split::over(&hops, &row)?;
-    Some(Told { row, hops, split })
+    Some(DeliveredPacket { row, hops, split })
 }

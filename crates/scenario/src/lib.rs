@@ -70,7 +70,7 @@ pub use size_law::SizeLaw;
 pub use station::Station;
 pub use trace_link::load_trace;
 
-use section::{Document, FromSection as _, Section};
+use section::{Document, FromSection as _, Section, taken};
 
 /// Strict reading of TOML, for other files that refer to scenarios: values with their position, and errors as sentences.
 pub mod reading {
@@ -472,21 +472,6 @@ fn read_stations(
         return Err(top.missing("station", "write at least one [[station]]"));
     }
     Ok((stations, empty_groups))
-}
-
-/// The error for a second member of `[[list]]` with this name. An override that gave an earlier one the name is to blame.
-fn taken(top: &Section<'_>, list: &str, section: &Section<'_>, name: &str) -> ScenarioError {
-    let problem = format!("is \"{name}\", which is already taken");
-    let wrong = section.wrong("name", problem.clone());
-    let others = top.tables(list).unwrap_or_default();
-    let renamed = others.into_iter().find(|other| {
-        let is_same = matches!(other.text("name"), Ok(Some(text)) if text == name);
-        is_same && matches!(other.place_of("name"), Place::Option(_))
-    });
-    match (&wrong, renamed) {
-        (ScenarioError::Value { place: Place::Option(_), .. }, _) | (_, None) => wrong,
-        (_, Some(other)) => other.wrong("name", problem),
-    }
 }
 
 /// A relay that sleeps would hold its stations' frames, which is not modelled.

@@ -389,6 +389,21 @@ impl<'a> Section<'a> {
     }
 }
 
+/// The error for a second member of `[[list]]` with this name. An override that gave an earlier one the name is to blame.
+pub(super) fn taken(top: &Section<'_>, list: &str, section: &Section<'_>, name: &str) -> ScenarioError {
+    let problem = format!("is \"{name}\", which is already taken");
+    let wrong = section.wrong("name", problem.clone());
+    let others = top.tables(list).unwrap_or_default();
+    let renamed = others.into_iter().find(|other| {
+        let is_same = matches!(other.text("name"), Ok(Some(text)) if text == name);
+        is_same && matches!(other.place_of("name"), Place::Option(_))
+    });
+    match (&wrong, renamed) {
+        (ScenarioError::Value { place: Place::Option(_), .. }, _) | (_, None) => wrong,
+        (_, Some(other)) => other.wrong("name", problem),
+    }
+}
+
 /// The keys that a word of other tools' files may stand for; none of these words is close to its key in letters.
 fn meant(written: &str) -> &'static [&'static str] {
     match written {

@@ -7,7 +7,7 @@ use airbound_record::{
 };
 use airbound_report::{Cell, Grid};
 use airbound_runs::folder::Index;
-use airbound_runs::{Late, LateFlow, Packets, Told};
+use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets};
 use airbound_units::{Instant, Span};
 use serde_json::{Value, json};
 
@@ -96,7 +96,12 @@ fn one(
 }
 
 /// The packets that took longest, the longest first.
-fn worst(told: &[Told], explain: &Explain, info: &RunInfo, verbosity: Verbosity) -> Result<(), CliError> {
+fn worst(
+    told: &[DeliveredPacket],
+    explain: &Explain,
+    info: &RunInfo,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
     if verbosity.json {
         return Ok(output::json(&values(told, info))?);
     }
@@ -140,7 +145,7 @@ fn late(
 ) -> Result<(), CliError> {
     let name = |flow: u32| RunInfo::name(&info.flows, flow as usize);
     if explain.csv {
-        let all: Vec<Told> = flows.iter().flat_map(|flow| flow.late.clone()).collect();
+        let all: Vec<DeliveredPacket> = flows.iter().flat_map(|flow| flow.late.clone()).collect();
         return Ok(output::print(&csv(&all, info))?);
     }
     if verbosity.json {
@@ -187,7 +192,7 @@ fn late(
 }
 
 /// The stage that holds most of the time of packets, and its share of it.
-fn mostly(told: &[Told]) -> Option<(Stage, f64)> {
+fn mostly(told: &[DeliveredPacket]) -> Option<(Stage, f64)> {
     let all: Span = told.iter().fold(Span::ZERO, |sum, one| sum + one.split.latency());
     let sum = |stage: Stage| told.iter().fold(Span::ZERO, |sum, one| sum + one.split.stage(stage));
     let (stage, most) =
@@ -195,14 +200,14 @@ fn mostly(told: &[Told]) -> Option<(Stage, f64)> {
     (all > Span::ZERO).then(|| (stage, most.as_nanos() as f64 / all.as_nanos() as f64))
 }
 
-fn most_in(told: &[Told]) -> String {
+fn most_in(told: &[DeliveredPacket]) -> String {
     mostly(told).map_or(String::new(), |(stage, share)| {
         format!("Of their time {:.0} % is {}.", 100.0 * share, stage.name())
     })
 }
 
 /// The mean of each stage, in ms; null without packets.
-fn mean_stages(told: &[Told]) -> Value {
+fn mean_stages(told: &[DeliveredPacket]) -> Value {
     if told.is_empty() {
         return Value::Null;
     }
@@ -216,12 +221,12 @@ fn mean_stages(told: &[Told]) -> Value {
         .into()
 }
 
-fn values(told: &[Told], info: &RunInfo) -> Vec<Value> {
+fn values(told: &[DeliveredPacket], info: &RunInfo) -> Vec<Value> {
     told.iter().map(|one| value(&one.row, &one.hops, info)).collect()
 }
 
 /// Comma-separated values: a line for each packet. Names have letters, digits, `-` and `_`, and those of acknowledgements a space.
-fn csv(told: &[Told], info: &RunInfo) -> String {
+fn csv(told: &[DeliveredPacket], info: &RunInfo) -> String {
     let stages = Stage::ALL.map(|stage| format!("{}_ms", stage.name())).join(",");
     let mut text = format!("packet,flow,station,size_bytes,sent_s,latency_ms,{stages},tries,txop\n");
     for one in told {
@@ -242,7 +247,7 @@ fn csv(told: &[Told], info: &RunInfo) -> String {
     text
 }
 
-fn flow_of(one: &Told, info: &RunInfo) -> String {
+fn flow_of(one: &DeliveredPacket, info: &RunInfo) -> String {
     RunInfo::name(&info.flows, one.row.flow as usize)
 }
 

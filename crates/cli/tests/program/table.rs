@@ -127,7 +127,7 @@ fn the_table_is_long_and_says_what_is_wrong() {
     assert!(all.iter().all(|(_, expected)| expected.len() >= 10));
 }
 
-/// What stands in the way of `sweep` on a full disk is the disk, not the file that it could not write.
+/// `sweep` on a full disk blames the disk, not the file that it could not write.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named() {

@@ -78,7 +78,7 @@ impl Connections {
         begins
     }
 
-    /// What the TCP header of a packet says.
+    /// Numbers and flags of the TCP header of a packet.
     pub(super) fn numbers(&self, packet: &Packet) -> Numbers {
         let (flow, number, offset) = self.place(packet).unwrap_or_default();
         let server_port = SERVER_PORT + (number % SERVER_PORTS) as u16;
