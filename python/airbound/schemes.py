@@ -37,6 +37,7 @@ __all__ = [
     "Scheme",
     "SenderScheme",
     "Site",
+    "Waiting",
     "Window",
     "resolve",
 ]
@@ -66,6 +67,24 @@ class _Part:
         self.random = random.Random(site.seed)
 
 
+class Waiting(deque[Packet]):
+    """Queued packets, the oldest first: a deque that takes packets out of its middle, too."""
+
+    def pop(self, index: int = -1) -> Packet:
+        """Removes the packet at ``index`` and returns it; the newest without one, as a list does.
+
+        Raises ``IndexError`` where there is none. Both ends take the same time for any length; elsewhere it grows with the distance
+        from the nearer end.
+        """
+        if index == -1 or index == len(self) - 1:
+            return super().pop()
+        if index == 0:
+            return self.popleft()
+        packet = self[index]
+        del self[index]
+        return packet
+
+
 class QueueScheme(_Part):
     """The queue of a transmitter: admission, drops, order. Fills the ``queue`` slot of a scheme.
 
@@ -78,12 +97,15 @@ class QueueScheme(_Part):
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
-        self._lists: dict[tuple[int, str], deque[Packet]] = {}
+        self._lists: dict[tuple[int, str], Waiting] = {}
         self._given_up: list[tuple[int, str]] = []
 
-    def waiting(self, station: int, category: str) -> deque[Packet]:
-        """The queued packets for a station in an access category (``"bk"``, ``"be"``, ``"vi"``, ``"vo"``), the oldest first."""
-        return self._lists.setdefault((station, category), deque())
+    def waiting(self, station: int, category: str) -> Waiting:
+        """The queued packets for a station in an access category (``"bk"``, ``"be"``, ``"vi"``, ``"vo"``), the oldest first.
+
+        It is the queue itself: ``pop(i)``, ``popleft()``, ``append(packet)``, ``insert(i, packet)`` and ``del`` change it.
+        """
+        return self._lists.setdefault((station, category), Waiting())
 
     def __len__(self) -> int:
         """The number of queued packets, all stations together."""

@@ -208,9 +208,9 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
             [sys.executable, "-m", "airbound", *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment
         )
 
-    listed = airbound_command("list", "--json")
+    listed = airbound_command("list", "scenarios", "--json")
     assert listed.returncode == 0
-    assert [(entry["name"], entry["title"]) for entry in json.loads(listed.stdout)] == airbound.shipped()
+    assert [(entry["name"], entry["title"]) for entry in json.loads(listed.stdout)["scenarios"]] == airbound.shipped()
     wrong = airbound_command("run", "nowhere")
     assert wrong.returncode == 2 and wrong.stderr.startswith('airbound: there is no shipped scenario "nowhere"')
     lab = airbound_command("lab", "run", "lab-hello")

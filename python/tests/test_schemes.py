@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import airbound
 import pytest
@@ -77,6 +78,29 @@ def test_the_base_queue_equals_the_built_in_fifo() -> None:
     assert own.packets.equals(built_in.packets)
     assert own.txops.equals(built_in.txops)
     assert own.summary["scheme"]["queue"] == "Fifo" and own.label == "Fifo"
+
+
+def test_waiting_packets_can_be_taken_from_anywhere() -> None:
+    taken: list[int] = []
+
+    class SecondFirst(airbound.QueueScheme):
+        def dequeue(self, now: int, station: int, category: str) -> airbound.Packet | None:
+            packets = self.waiting(station, category)
+            packet = packets.pop(1) if len(packets) > 1 else packets.pop(0)
+            assert packet not in packets
+            taken.append(packet.number)
+            return packet
+
+    airbound.run(airbound.Scenario.shipped("hello").set("duration", "200 ms"), scheme=SecondFirst)
+    assert len(taken) > 50 and len(set(taken)) == len(taken)
+
+    numbers: Any = range(6)
+    waiting: Any = airbound.schemes.Waiting(numbers)
+    assert [waiting.pop(2), waiting.pop(0), waiting.pop(), waiting.pop(-2)] == [2, 0, 5, 3]
+    assert list(waiting) == [1, 4]
+    for empty, index in ((airbound.schemes.Waiting(), -1), (waiting, 2), (waiting, -3)):
+        with pytest.raises(IndexError):
+            empty.pop(index)
 
 
 def test_custom_and_built_in_schemes_share_a_report(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ use airbound_record::Tables;
 use airbound_runs::Opened;
 use airbound_scenario::Overrides;
 use airbound_units::Span;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::CliError;
 
@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
-    /// List the shipped scenarios
+    /// List scenarios, grids, schemes and presets
     List(List),
     /// Make one report of several runs
     Report(Report),
@@ -104,7 +104,7 @@ pub(crate) struct Init {
     #[arg(long, value_name = "N")]
     pub(crate) wifi: Option<String>,
     /// Width of the channel in MHz: 20, 40, 80 or 160 [default: 80, Wi-Fi 4: 40]
-    #[arg(long, value_name = "MHZ")]
+    #[arg(long, value_name = "MHZ", value_parser = width)]
     pub(crate) width: Option<u32>,
     /// Spatial streams, 1 to 4 [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
@@ -184,7 +184,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Random seed [default: that of the scenario]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -225,6 +225,11 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// Whether nothing is said about the log of packets.
+    pub(crate) const fn logs_by_default(&self) -> bool {
+        !self.log_packets && !self.no_packet_log
+    }
+
     /// The tables of a run, those of packets too where `default` or the command line says so.
     pub(crate) const fn tables(&self, default: bool) -> Tables {
         if (default && !self.no_packet_log) || self.log_packets { Tables::ALL } else { Tables::SMALL }
@@ -243,6 +248,9 @@ pub(crate) struct Demo {
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -275,6 +283,9 @@ pub(crate) struct Run {
     pub(crate) pcap: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) effort: Effort,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -302,6 +313,9 @@ pub(crate) struct Compare {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) effort: Effort,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -318,9 +332,14 @@ pub(crate) struct Check {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  airbound list
-  airbound list --json")]
-pub(crate) struct List {}
+  airbound list                                  scenarios, grids, schemes, presets
+  airbound list scenarios
+  airbound list queues --json")]
+pub(crate) struct List {
+    /// Kind of names, such as scenarios, grids, queues, rate-controls, presets [default: all]
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -343,6 +362,9 @@ pub(crate) struct Report {
     /// Print every flow of a group in a row of its own
     #[arg(long)]
     pub(crate) members: bool,
+    /// Open the report in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -350,25 +372,52 @@ pub(crate) struct Report {
 Examples:
   airbound explain runs/hello-linux --packet 1000
   airbound explain runs/vr-congested-linux --packet 50 --flow download-1
+  airbound explain runs/vr-congested-linux --worst 10 --flow vr
+  airbound explain runs/vr-congested-linux --late              beyond the flows' own demands, by flow
+  airbound explain runs/vr-congested-linux --late 20ms --csv > late.csv
 
-Without --flow, N is the number in packets.parquet, which is unique in the run. The run must have logged \
-its packets (`airbound run` does).")]
+Without --flow, N of --packet is the number in packets.parquet, which is unique in the run. The run must have logged \
+its packets (`airbound run` does). A demand counts from the access point's queue to the acknowledgement, --late TIME \
+and all latencies of the tables from the source to the destination.")]
+#[command(group = clap::ArgGroup::new("asked").required(true))]
 pub(crate) struct Explain {
     /// Folder of a run
     pub(crate) run: PathBuf,
     /// Number of the packet; with --flow counted from 0 within the flow
-    #[arg(long, value_name = "N")]
-    pub(crate) packet: u64,
-    /// Name of its flow
+    #[arg(long, value_name = "N", group = "asked")]
+    pub(crate) packet: Option<u64>,
+    /// The N packets that took longest
+    #[arg(long, value_name = "N", group = "asked", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) worst: Option<u32>,
+    /// Count the packets beyond the demands of their flows, or beyond TIME, by flow
+    #[arg(long, value_name = "TIME", group = "asked", num_args = 0..=1)]
+    pub(crate) late: Option<Option<Span>>,
+    /// Name of the flow
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
+    /// Print a row for each packet as comma-separated values
+    #[arg(long, conflicts_with_all = ["packet", "json"])]
+    pub(crate) csv: bool,
 }
 
 impl Cli {
     /// Reads the command line.
+    ///
+    /// A negative number is taken for the value of the option before it, so that the option can say what is allowed.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments)
+        let matches = with_negative_numbers(Self::command()).try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
     }
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value =
+        |argument: &clap::Arg| !argument.is_positional() && argument.get_action().takes_values();
+    let command = command.mut_args(|argument| {
+        let takes = takes_value(&argument);
+        if takes { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 #[cfg(test)]
@@ -436,12 +485,12 @@ pub(crate) enum Law {
 #[command(after_help = "\
 Examples:
   airbound law choose-bound office
-  airbound law choose-bound office --alpha 99.5 --seeds 3
+  airbound law choose-bound office --alpha 99.5 --seeds 8
   airbound law choose-bound my.toml --flow video --schemes linux+minstrel-ht,fifo+llra
 
-Under each baseline a share alpha of the packets stays below some latency; the bound is chosen between the \
-smallest and the largest of these latencies, and costs about 1 - alpha of the packets (Law paper, appendix B). \
-Law is then run with it. Latency counts from the access point's queue to the end of the transmission that \
+Under each baseline a share alpha of the packets stays below some latency. Law is run with bounds between the \
+smallest and the largest of these latencies (Law paper, appendix B), and the shortest that loses at most 1 - alpha, \
+with twice the standard error over the seeds, is chosen and run with as many other seeds. Latency counts from the access point's queue to the end of the transmission that \
 got through.")]
 pub(crate) struct ChooseBound {
     #[command(flatten)]
@@ -458,12 +507,18 @@ pub(crate) struct ChooseBound {
     /// Law's limit on each of two PSDUs in hardware
     #[arg(long, value_name = "SPAN", default_value = "3 ms")]
     pub(crate) limit_h: Span,
-    /// Number of seeds, counted up from the first
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Number of seeds, counted up from the first; as many again judge the choice
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
     /// Parallel simulations [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// The width of a channel, in MHz.
+pub(crate) fn width(text: &str) -> Result<u32, String> {
+    let width = text.parse().ok().filter(|width| [20, 40, 80, 160].contains(width));
+    width.ok_or_else(|| "allowed are the widths 20, 40, 80 and 160, in MHz".to_owned())
 }
 
 /// A seed, which TOML can hold.

@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod interrupt;
+mod open;
 pub mod output;
 mod progress;
 
+pub use open::open;
 pub use output::OutputError;
 pub use progress::{Progress, Steps};
 

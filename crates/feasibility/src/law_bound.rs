@@ -1,8 +1,9 @@
 //! The choice of Law's latency bound from the latencies under baseline link layers (Law paper, appendix B, Fig. 24).
 //!
 //! For an accepted loss of 1 - alpha, beta is the latency under a baseline that a share alpha of the packets does not exceed. A bound
-//! between the smallest and the largest beta of the baselines costs about that share of the packets. The time in hardware is deducted
-//! from it: Limit_q = bound - 2 Limit_h (Sec. 3.3).
+//! between the smallest and the largest beta of the baselines costs about that share of the packets; the paper leaves open which. Law is
+//! run with several of them, and the shortest that keeps the accepted loss with a margin is taken. The time in hardware is deducted from
+//! it: Limit_q = bound - 2 Limit_h (Sec. 3.3).
 
 use airbound_units::Span;
 
@@ -28,19 +29,24 @@ pub struct Threshold {
     pub loss_rate: f64,
 }
 
-/// The chosen bound and its interval.
+/// The interval in which the bound lies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BoundChoice {
+pub struct BoundInterval {
     /// One for each baseline, in their order.
     pub thresholds: Vec<Threshold>,
     /// The smallest beta.
     pub lowest: Span,
     /// The largest beta.
     pub highest: Span,
-    /// The bound of the latency in the link layer: the middle of the interval, from which the paper leaves the choice open.
+}
+
+/// Losses of Law with one bound, one for each seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundLosses {
+    /// The bound of the latency in the link layer.
     pub bound: Span,
-    /// Limit_q: the part of the bound for the driver's queue.
-    pub limit_q: Span,
+    /// Lost packets over all packets, 0 to 1.
+    pub losses: Vec<f64>,
 }
 
 /// Errors of the choice.
@@ -82,27 +88,76 @@ impl Stays {
     }
 }
 
-impl BoundChoice {
-    /// Chooses the bound from several baselines, so that a share `alpha` (0 to 1) of the packets keeps it, where each of two PSDUs takes at
-    /// most `limit_h` in hardware.
+impl BoundInterval {
+    /// The interval of several baselines, for a share `alpha` (0 to 1) of the packets that keeps the bound.
     ///
     /// # Errors
-    /// [`BoundError`] if too few packets are delivered, or if the bound does not exceed the time in hardware.
-    pub fn of(baselines: Vec<Stays>, alpha: f64, limit_h: Span) -> Result<Self, BoundError> {
+    /// [`BoundError::TooLossy`] if every baseline delivers too few packets.
+    pub fn of(baselines: Vec<Stays>, alpha: f64) -> Result<Self, BoundError> {
         let thresholds: Vec<Threshold> =
             baselines.into_iter().map(|stays| stays.threshold(alpha.clamp(0.0, 1.0))).collect();
         let betas = || thresholds.iter().filter_map(|threshold| threshold.latency);
         let (Some(lowest), Some(highest)) = (betas().min(), betas().max()) else {
             return Err(BoundError::TooLossy(format!("{}", 100.0 * alpha)));
         };
-        let bound = lowest + (highest - lowest) / 2;
-        let in_hardware = limit_h * 2;
-        if bound <= in_hardware {
-            return Err(BoundError::TooShort { bound, limit_h });
+        Ok(Self { lowest, highest, thresholds })
+    }
+
+    /// Bounds of the interval at equal ratios, both ends included, ascending: those that leave Law's queue its shortest limit, where each
+    /// of two PSDUs takes at most `limit_h` in hardware.
+    ///
+    /// # Errors
+    /// [`BoundError::TooShort`] if there is none.
+    pub fn candidates(&self, count: u32, limit_h: Span) -> Result<Vec<Span>, BoundError> {
+        let steps = count.saturating_sub(1).max(1);
+        let ratio = self.highest.as_secs_f64() / self.lowest.as_secs_f64().max(f64::MIN_POSITIVE);
+        let at = |step: u32| {
+            let seconds = self.lowest.as_secs_f64() * libm::pow(ratio, f64::from(step) / f64::from(steps));
+            // In whole tenths of a millisecond, as they are written.
+            Span::from_micros(libm::ceil(seconds * 1e4) as u64 * 100)
+        };
+        let mut bounds: Vec<Span> = (0..=steps).map(at).collect();
+        bounds.dedup();
+        bounds.retain(|bound| *bound >= limit_h * 2 + SHORTEST_LIMIT_Q);
+        if bounds.is_empty() {
+            return Err(BoundError::TooShort { bound: self.highest, limit_h });
         }
-        Ok(Self { lowest, highest, bound, limit_q: bound - in_hardware, thresholds })
+        Ok(bounds)
     }
 }
+
+impl BoundLosses {
+    /// The mean over the seeds.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.losses.iter().sum::<f64>() / self.losses.len().max(1) as f64
+    }
+
+    /// The mean and twice its standard error; with a single seed the mean.
+    #[must_use]
+    pub fn upper(&self) -> f64 {
+        let (count, mean) = (self.losses.len() as f64, self.mean());
+        if self.losses.len() < 2 {
+            return mean;
+        }
+        let squares: f64 = self.losses.iter().map(|loss| (loss - mean) * (loss - mean)).sum();
+        mean + 2.0 * libm::sqrt(squares / (count - 1.0) / count)
+    }
+
+    /// The number of the shortest bound that keeps the `accepted` loss (0 to 1) with its margin. Without one, that of the bound that loses
+    /// least, which does not keep it.
+    #[must_use]
+    pub fn shortest(all: &[Self], accepted: f64) -> Option<usize> {
+        let keeping = all.iter().enumerate().filter(|(_, one)| one.upper() <= accepted);
+        let best = keeping.min_by_key(|(_, one)| one.bound);
+        let least =
+            || all.iter().enumerate().min_by(|(_, one), (_, other)| one.upper().total_cmp(&other.upper()));
+        best.or_else(least).map(|(number, _)| number)
+    }
+}
+
+/// The shortest limit of Law's queue.
+const SHORTEST_LIMIT_Q: Span = Span::from_millis(1);
 
 #[cfg(test)]
 mod tests {
@@ -113,30 +168,56 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_lies_between_the_thresholds() {
+    fn the_interval_is_that_of_the_thresholds() {
         // Of the first baseline 98 of 100 arrive, within 98 ms; of the second all, the 98th of 100 within 30 ms.
         let slow = stays("slow", (1..=98).rev(), 2);
         let fast = stays("fast", (1..=100).map(|n| if n <= 98 { 30 } else { 500 }), 0);
-        let choice = BoundChoice::of(vec![slow, fast], 0.98, Span::from_millis(3)).expect("can be chosen");
-        assert_eq!((choice.lowest, choice.highest), (Span::from_millis(30), Span::from_millis(98)));
-        assert_eq!((choice.bound, choice.limit_q), (Span::from_millis(64), Span::from_millis(58)));
-        assert!((choice.thresholds[0].loss_rate - 0.02).abs() < 1e-12);
+        let interval = BoundInterval::of(vec![slow, fast], 0.98).expect("an interval");
+        assert_eq!((interval.lowest, interval.highest), (Span::from_millis(30), Span::from_millis(98)));
+        assert!((interval.thresholds[0].loss_rate - 0.02).abs() < 1e-12);
+        // The middle one is the geometric mean, 54.22 ms, rounded up.
+        let micros: Vec<u64> = interval
+            .candidates(3, Span::from_millis(3))
+            .expect("bounds")
+            .into_iter()
+            .map(|bound| bound.as_nanos() / 1000)
+            .collect();
+        assert_eq!(micros, [30_000, 54_300, 98_000]);
     }
 
     #[test]
     fn a_baseline_with_too_much_loss_is_ignored() {
         let lossy = stays("lossy", 1..=90, 10);
-        let choice = |baselines| BoundChoice::of(baselines, 0.99, Span::from_millis(3));
-        assert_eq!(choice(vec![lossy.clone()]), Err(BoundError::TooLossy("99".to_owned())));
-        let both = choice(vec![lossy, stays("good", 1..=100, 0)]).expect("one suffices");
-        assert_eq!((both.thresholds[0].latency, both.bound), (None, Span::from_millis(99)));
+        let interval = |baselines| BoundInterval::of(baselines, 0.99);
+        assert_eq!(interval(vec![lossy.clone()]), Err(BoundError::TooLossy("99".to_owned())));
+        let both = interval(vec![lossy, stays("good", 1..=100, 0)]).expect("one suffices");
+        assert_eq!((both.thresholds[0].latency, both.highest), (None, Span::from_millis(99)));
     }
 
     #[test]
     fn hardware_may_need_the_whole_bound() {
-        let quick = stays("quick", 1..=5, 0);
-        let error = BoundChoice::of(vec![quick], 1.0, Span::from_millis(3)).expect_err("5 ms are too few");
+        let quick = BoundInterval::of(vec![stays("quick", 1..=5, 0)], 1.0).expect("an interval");
+        let error = quick.candidates(5, Span::from_millis(3)).expect_err("5 ms are too few");
         assert!(error.to_string().contains("leaves nothing for the queue"), "{error}");
-        assert!(BoundChoice::of(Vec::new(), 0.99, Span::ZERO).is_err());
+        // Law's queue needs 1 ms.
+        assert!(quick.candidates(5, Span::from_micros(2001)).is_err());
+        assert!(quick.candidates(5, Span::from_millis(2)).is_ok());
+        assert!(BoundInterval::of(Vec::new(), 0.99).is_err());
+    }
+
+    #[test]
+    fn the_shortest_bound_with_a_margin_is_taken() {
+        let losses = |millis, losses: &[f64]| BoundLosses {
+            bound: Span::from_millis(millis),
+            losses: losses.to_vec(),
+        };
+        // Mean 0.9 %, standard error 0.2 %: 1.3 % at most.
+        let doubtful = losses(20, &[0.007, 0.011]);
+        assert!((doubtful.upper() - 0.013).abs() < 1e-12);
+        let good = losses(40, &[0.006, 0.006]);
+        let better = losses(80, &[0.001, 0.002]);
+        assert_eq!(BoundLosses::shortest(&[doubtful.clone(), good, better.clone()], 0.01), Some(1));
+        assert_eq!(BoundLosses::shortest(&[doubtful, better], 0.001), Some(1));
+        assert_eq!(BoundLosses::shortest(&[], 0.5), None);
     }
 }

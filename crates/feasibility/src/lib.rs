@@ -24,5 +24,5 @@ mod network;
 pub use answer::{Answer, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, judge, plan};
 pub use demand::{DEFAULT_PERCENTILE, Demand, PlanError};
 pub use form::{DemandForm, PlanForm, RateForm, RelaxForm};
-pub use law_bound::{BoundChoice, BoundError, Stays, Threshold};
+pub use law_bound::{BoundError, BoundInterval, BoundLosses, Stays, Threshold};
 pub use model::DELIVERED;

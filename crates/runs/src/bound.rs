@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use airbound_feasibility::{BoundChoice, Stays};
+use airbound_feasibility::{BoundInterval, BoundLosses, Stays};
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
 use airbound_scenario::Overrides;
 use airbound_sim::{Event, Events, Observer};
@@ -17,6 +17,8 @@ use crate::watch::{Step, Watch};
 
 /// The baselines of the paper's Fig. 24.
 const BASELINES: [&str; 3] = ["minstrel-ht", "llra", "thompson"];
+/// Bounds that are tried.
+const CANDIDATES: u32 = 6;
 /// Flows that an error names.
 const FEW: usize = 20;
 
@@ -42,10 +44,14 @@ pub struct ChosenBound {
     pub scenario: String,
     /// The flow whose packets count.
     pub flow: String,
-    /// The choice, and the baselines from which it comes.
-    pub choice: BoundChoice,
-    /// Law with the ends of the interval and with the bound.
+    /// The interval, and the baselines from which it comes.
+    pub interval: BoundInterval,
+    /// Law with bounds of the interval, ascending.
     pub trials: Vec<BoundTrial>,
+    /// The chosen one of these.
+    pub chosen: BoundTrial,
+    /// The chosen bound with as many seeds that the choice does not know.
+    pub fresh: BoundTrial,
 }
 
 /// Results of Law with one bound.
@@ -55,12 +61,22 @@ pub struct BoundTrial {
     pub bound_ms: f64,
     /// The part of it that is left for the driver's queue, in ms.
     pub limit_q_ms: f64,
-    /// Share of the packets that were lost, 0 to 1.
+    /// Share of the packets that were lost, 0 to 1: the mean over the seeds.
     pub loss_rate: f64,
+    /// That mean and twice its standard error.
+    pub most_loss_rate: f64,
     /// Latency that 99 % of the packets stay below, in ms; `None` without packets.
     pub p99_ms: Option<f64>,
     /// Latency that 99.9 % of them stay below, in ms.
     pub p999_ms: Option<f64>,
+}
+
+impl ChosenBound {
+    /// Whether the chosen bound keeps the accepted loss with its margin.
+    #[must_use]
+    pub fn keeps(&self, accepted: f64) -> bool {
+        self.chosen.most_loss_rate <= accepted
+    }
 }
 
 impl BoundRequest {
@@ -83,31 +99,36 @@ impl BoundRequest {
         } else {
             opened.schemes(&self.schemes)?
         };
-        let measure = |step, of: &[(&Opened, Named)]| {
+        let measure = |step, first: u64, of: &[(&Opened, Named)]| {
             let progress = |done, total| watch.on_progress(step, done as u64, total as u64);
-            measured(of, self.seeds, flow, threads, &progress)
+            measured(of, first..first + u64::from(self.seeds), flow, threads, &progress)
         };
+        // As many seeds again judge the choice.
+        let first = opened.seeds(self.seeds.saturating_mul(2))?.start;
         let baselines: Vec<(&Opened, Named)> = schemes.into_iter().map(|named| (&opened, named)).collect();
-        let stays = measure(Step::Baselines, &baselines)?;
-        let choice = BoundChoice::of(stays, self.alpha, self.limit_h)?;
+        let of_seeds = measure(Step::Baselines, first, &baselines)?;
+        let stays = baselines.iter().zip(of_seeds).map(|((_, named), seeds)| pooled(&named.label, seeds));
+        let interval = BoundInterval::of(stays.collect(), self.alpha)?;
 
-        // Law at both ends of the interval and at the bound itself shows at once what the choice is worth.
-        let in_hardware = self.limit_h * 2;
-        let mut bounds = vec![choice.lowest, choice.bound, choice.highest];
-        bounds.dedup();
-        bounds.retain(|bound| *bound > in_hardware);
+        let bounds = interval.candidates(CANDIDATES, self.limit_h)?;
         let opened_with = bounds
             .iter()
-            .map(|bound| self.with_law(name, overrides, *bound - in_hardware))
+            .map(|bound| self.with_law(name, overrides, *bound - self.limit_h * 2))
             .collect::<Result<Vec<_>, _>>()?;
         let laws: Vec<(&Opened, Named)> =
             opened_with.iter().map(|law| Ok((law, law.scheme(None)?))).collect::<Result<_, RunsError>>()?;
-        let stays = measure(Step::Law, &laws)?;
-        let trials =
-            stays.into_iter().zip(&bounds).map(|(stays, bound)| trial(&stays, *bound, *bound - in_hardware));
-        let trials = trials.collect();
+        let tried = measure(Step::Law, first, &laws)?;
+        let losses: Vec<BoundLosses> =
+            bounds.iter().zip(&tried).map(|(bound, seeds)| losses(*bound, seeds)).collect();
+        let number = BoundLosses::shortest(&losses, 1.0 - self.alpha).unwrap_or(0);
+        let trial = |losses: &BoundLosses, seeds: &[Seen]| trial(losses, seeds, self.limit_h * 2);
+        let trials: Vec<BoundTrial> =
+            losses.iter().zip(&tried).map(|(losses, seeds)| trial(losses, seeds)).collect();
+        let unknown = measure(Step::Law, first + u64::from(self.seeds), &laws[number..=number])?;
+        let unknown = unknown.into_iter().next().unwrap_or_default();
+        let fresh = trial(&self::losses(bounds[number], &unknown), &unknown);
         let flow = opened.scenario.flows[flow].name.clone();
-        Ok(ChosenBound { scenario: opened.name, flow, choice, trials })
+        Ok(ChosenBound { scenario: opened.name, flow, interval, chosen: trials[number], trials, fresh })
     }
 
     /// Number of the flow whose packets count.
@@ -136,18 +157,16 @@ impl BoundRequest {
     }
 }
 
-/// Runs each scheme with each seed, and returns the stays of a flow's packets for each scheme.
+/// Runs each scheme with each seed, and returns what a flow's packets met, by scheme and seed.
 fn measured(
     schemes: &[(&Opened, Named)],
-    seeds: u32,
+    seeds: std::ops::Range<u64>,
     flow: usize,
     threads: usize,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<Stays>, RunsError> {
-    let mut wanted: Vec<(usize, u64)> = Vec::new();
-    for (scheme, (opened, _)) in schemes.iter().enumerate() {
-        wanted.extend(opened.seeds(seeds)?.map(|seed| (scheme, seed)));
-    }
+) -> Result<Vec<Vec<Seen>>, RunsError> {
+    let wanted: Vec<(usize, u64)> =
+        (0..schemes.len()).flat_map(|scheme| seeds.clone().map(move |seed| (scheme, seed))).collect();
     let runs = jobs::counted(threads, &wanted, progress, |(scheme, seed)| {
         let (opened, named) = &schemes[*scheme];
         let from = Instant::ZERO + opened.scenario.warm_up;
@@ -157,26 +176,38 @@ fn measured(
         run.finish()?;
         Ok::<_, RunsError>(seen.take())
     })?;
-    let mut all: Vec<Stays> = schemes
-        .iter()
-        .map(|(_, named)| Stays { name: named.label.clone(), latencies: Vec::new(), lost: 0 })
-        .collect();
-    for ((scheme, _), (latencies, lost)) in wanted.into_iter().zip(runs) {
-        all[scheme].latencies.extend(latencies);
-        all[scheme].lost += lost;
+    let mut all: Vec<Vec<Seen>> = vec![Vec::new(); schemes.len()];
+    for ((scheme, _), seen) in wanted.into_iter().zip(runs) {
+        all[scheme].push(seen);
     }
     Ok(all)
 }
 
-fn trial(stays: &Stays, bound: Span, limit_q: Span) -> BoundTrial {
+/// The packets of all seeds together.
+fn pooled(name: &str, seeds: Vec<Seen>) -> Stays {
+    let lost = seeds.iter().map(|(_, lost)| lost).sum();
+    Stays {
+        name: name.to_owned(),
+        latencies: seeds.into_iter().flat_map(|(latencies, _)| latencies).collect(),
+        lost,
+    }
+}
+
+/// The loss of each seed.
+fn losses(bound: Span, seeds: &[Seen]) -> BoundLosses {
+    let loss = |(latencies, lost): &Seen| *lost as f64 / (latencies.len() as u64 + lost).max(1) as f64;
+    BoundLosses { bound, losses: seeds.iter().map(loss).collect() }
+}
+
+fn trial(losses: &BoundLosses, seeds: &[Seen], in_hardware: Span) -> BoundTrial {
     let mut latency = LatencyHistogram::new(Resolution::Fine);
-    stays.latencies.iter().for_each(|span| latency.record(*span));
-    let all = stays.latencies.len() as u64 + stays.lost;
+    seeds.iter().flat_map(|(latencies, _)| latencies).for_each(|span| latency.record(*span));
     let stats = latency.stats();
     BoundTrial {
-        bound_ms: bound.as_millis_f64(),
-        limit_q_ms: limit_q.as_millis_f64(),
-        loss_rate: if all > 0 { stays.lost as f64 / all as f64 } else { 0.0 },
+        bound_ms: losses.bound.as_millis_f64(),
+        limit_q_ms: (losses.bound - in_hardware).as_millis_f64(),
+        loss_rate: losses.mean(),
+        most_loss_rate: losses.upper(),
         p99_ms: stats.p99,
         p999_ms: stats.p999,
     }

@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn the_scenarios_own_list_and_that_of_the_command_line_stay() {
         let own = Opened::by_name("vr-congested", &Overrides::none()).expect("a scenario");
-        assert_eq!(names(&own, &[]), "fifo codel pie linux last-pq");
+        assert_eq!(names(&own, &[]), "fifo codel pie linux last-pq wqm");
         assert_eq!(names(&own, &["pie", "fifo"]), "pie fifo");
     }
 

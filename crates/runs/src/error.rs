@@ -23,7 +23,7 @@ pub enum RunsError {
     #[error("{0}")]
     PluginName(String),
     /// A scheme is named more than once.
-    #[error("--schemes names {0} twice")]
+    #[error("--schemes names {0} twice; name each scheme once")]
     SchemeTwice(String),
     /// The scenario has several networks or a conference, where only one network will do.
     #[error("{scenario} {content}, which airbound run and airbound compare can simulate and nothing else")]
@@ -182,6 +182,14 @@ pub enum RunsError {
     Busy {
         /// The folder.
         path: PathBuf,
+    },
+    /// A file of results could not be encoded or written.
+    #[error("cannot write {}: {reason}; make room, and the same command goes on from there", .path.display())]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// Reason of the encoder or of the operating system.
+        reason: String,
     },
     /// A file of results that is damaged, or not ours.
     #[error("{} cannot be used: {reason}; remove it, and its runs are made again", .path.display())]

@@ -177,6 +177,14 @@ fn beside(name: &std::ffi::OsStr, ending: &str) -> OsString {
     hidden
 }
 
+/// Makes sure that a comparison may be put in `place`.
+///
+/// # Errors
+/// There is something else than an earlier comparison.
+pub fn check(place: &Path) -> Result<(), RunsError> {
+    check_place(place)
+}
+
 fn check_place(place: &Path) -> Result<(), RunsError> {
     if !place.exists() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use airbound_scenario::{Overrides, Scenario, Scheme};
+use airbound_scenario::{Overrides, Place, Scenario, Scheme};
 use airbound_sim::{Plugin, Plugins, Run};
 use airbound_units::Span;
 
@@ -38,15 +38,22 @@ impl Opened {
     /// # Errors
     /// The name stands for nothing.
     pub fn scheme(&self, asked: Option<&str>) -> Result<Named, RunsError> {
-        let own = &self.scenario.scheme;
-        let plugins = Plugins::default();
-        Ok(match asked {
-            Some(name) => Named { label: name.to_owned(), scheme: own.with_name(name)?, plugins },
+        match asked {
+            Some(name) => self.named(name, "--scheme"),
             None => {
+                let own = &self.scenario.scheme;
                 let decides = own.session.as_ref().unwrap_or(&own.queue);
-                Named { label: decides.name().to_owned(), scheme: own.clone(), plugins }
+                let label = decides.name().to_owned();
+                Ok(Named { label, scheme: own.clone(), plugins: Plugins::default() })
             }
-        })
+        }
+    }
+
+    /// The scheme of this name, which `option` of the command line gives.
+    fn named(&self, name: &str, option: &str) -> Result<Named, RunsError> {
+        let scheme = self.scenario.scheme.with_name(name);
+        let scheme = scheme.map_err(|error| error.of_scheme_at(Place::Option(option.to_owned())))?;
+        Ok(Named { label: name.to_owned(), scheme, plugins: Plugins::default() })
     }
 
     /// The schemes of these names.
@@ -59,7 +66,7 @@ impl Opened {
             if schemes.iter().any(|known| known.label == name) {
                 return Err(RunsError::SchemeTwice(name.to_owned()));
             }
-            schemes.push(self.scheme(Some(name))?);
+            schemes.push(self.named(name, "--schemes")?);
         }
         Ok(schemes)
     }

@@ -21,7 +21,12 @@ pub enum Kind {
     Capture,
     /// A page of this program.
     Page,
+    /// A log of the laboratory's machine.
+    Log,
 }
+
+/// The first line of a log.
+const LOG: &str = "airbound lab: what the machine printed\n";
 
 /// Magic number of a classic pcap file whose times are in nanoseconds.
 const MAGIC: u32 = 0xa1b2_3c4d;
@@ -49,6 +54,7 @@ impl Kind {
         match self {
             Self::Capture => "capture",
             Self::Page => "report",
+            Self::Log => "log",
         }
     }
 
@@ -63,6 +69,7 @@ impl Kind {
                 let first = frames.first_chunk().map(|seconds| u32::from_le_bytes(*seconds));
                 first.is_none_or(|seconds| seconds <= LATEST)
             }
+            Self::Log => beginning.starts_with(LOG.as_bytes()),
             Self::Page => {
                 let text = String::from_utf8_lossy(beginning);
                 text.starts_with("<!DOCTYPE html>") && text.contains(" – Airbound</title>")
@@ -173,6 +180,16 @@ impl Drop for Output {
     }
 }
 
+/// Begins a log of the laboratory's machine with its first line.
+///
+/// # Errors
+/// There is something that must not be replaced, or nothing can be written there.
+pub fn begin_log(path: &Path) -> Result<Output, RunsError> {
+    let mut output = Output::begin(path, Kind::Log)?;
+    output.write_all(LOG.as_bytes()).map_err(RunsError::io("write", path))?;
+    Ok(output)
+}
+
 /// Writes a page as one output.
 ///
 /// # Errors
@@ -270,6 +287,21 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).expect("text"), text);
         }
         assert_eq!(names(folder.path()), ["page.html"]);
+    }
+
+    #[test]
+    fn a_log_replaces_a_log_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("faults.log");
+        for text in ["first", "second"] {
+            let mut log = begin_log(&path).expect("nothing, or a log");
+            log.write_all(text.as_bytes()).expect("written");
+            log.finish().expect("finished");
+            assert_eq!(fs::read_to_string(&path).expect("a log"), format!("{LOG}{text}"));
+        }
+        fs::write(&path, "somebody's notes").expect("written");
+        assert!(matches!(begin_log(&path), Err(RunsError::NotOurs { .. })));
+        assert_eq!(fs::read_to_string(&path).expect("text"), "somebody's notes");
     }
 
     #[test]

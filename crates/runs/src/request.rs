@@ -63,7 +63,7 @@ impl RunRequest {
         let mut run = opened.build(&self.named, self.seed)?;
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, run.info(), self.tables_of(scenario), self.encoding)?;
-        let writer = capture.map(|file| Capture::create(file, run.info(), &scenario.air)).transpose()?;
+        let writer = capture.map(|file| Capture::create(file, run.info(), scenario)).transpose()?;
         run.observe(Box::new(Recording::new(recorder, writer)));
         meter.simulate(&mut run)?;
         let (outcome, observer) = run.finish()?;

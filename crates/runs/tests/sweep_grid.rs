@@ -138,7 +138,7 @@ fn one_sentence_says_what_is_wrong_and_where() {
         (&format!("seeds = 0\n{GRID}").replace("seeds = 3", ""), &["grid.toml:1", "seeds is 0"]),
         (&format!("seeds = [1, 1]\n{GRID}").replace("seeds = 3", ""), &["1 twice"]),
         (&format!("until = \"2\"\n{GRID}"), &["until", "2%"]),
-        (&format!("until = \"2%\"\n{GRID}"), &["seeds are 3", "after 4"]),
+        (&format!("until = \"2%\"\n{GRID}"), &["3 seeds are too few", "after 4"]),
         (
             &format!("metrics = [\"latency_p59_ms\"]\n{GRID}"),
             &["metrics", "did you mean latency_p50_ms", "goodput_mbps"],

@@ -8,7 +8,7 @@ use airbound_wifi::{Category, Legacy, Rate};
 use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
-use super::node::shortened;
+use super::node::{Node, Value, shortened};
 use super::section::{FromSection, Section};
 use super::station::read_name;
 use super::text;
@@ -84,6 +84,10 @@ impl Neighbour {
             ]],
         )?;
         let share = |text: &str| text.trim_end().ends_with('%');
+        if let Some(Node { value: Value::Integer(_) | Value::Float(_), .. }) = section.get("load") {
+            let problem = "is a number; allowed is \"saturated\" or a rate such as \"5 Mbit/s\"";
+            return Err(section.wrong("load", problem));
+        }
         let load = match section.text("load")? {
             None | Some("saturated") => Load::Saturated,
             Some(text) if share(text) => {

@@ -56,6 +56,8 @@ pub enum ScenarioError {
         place: Place,
         /// The whole dotted key.
         key: String,
+        /// The known key that was probably meant.
+        meant: Option<String>,
         /// The nearest known key, or all known ones.
         hint: String,
     },
@@ -98,12 +100,12 @@ pub enum ScenarioError {
         problem: String,
     },
     /// There is no shipped scenario of this name.
-    #[error("there is no shipped scenario \"{name}\" and no such file; shipped are {known}")]
+    #[error("there is no shipped scenario \"{name}\" and no such file; {hint}")]
     NotShipped {
         /// The requested name.
         name: String,
-        /// The names of the shipped scenarios.
-        known: String,
+        /// The nearest name of a shipped scenario, or all of them.
+        hint: String,
     },
     /// An invalid name of a scheme.
     #[error("{place}: scheme \"{scheme}\" {problem}")]
@@ -118,6 +120,41 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
+    /// Place of the error; `None` for a file as a whole.
+    #[must_use]
+    pub(super) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Syntax { place, .. }
+            | Self::UnknownKey { place, .. }
+            | Self::Missing { place, .. }
+            | Self::Value { place, .. }
+            | Self::Trace { place, .. }
+            | Self::Scheme { place, .. } => Some(place),
+            Self::Read { .. } | Self::Override { .. } | Self::NotShipped { .. } => None,
+        }
+    }
+
+    /// The whole dotted key that the error is about, if it is about one.
+    #[must_use]
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::UnknownKey { key, .. }
+            | Self::Missing { key, .. }
+            | Self::Value { key, .. }
+            | Self::Trace { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The same error about the name of a scheme, found at another place.
+    #[must_use]
+    pub fn of_scheme_at(self, found: Place) -> Self {
+        match self {
+            Self::Scheme { scheme, problem, .. } => Self::Scheme { place: found, scheme, problem },
+            other => other,
+        }
+    }
+
     /// Adds one more allowed form to the sentence about a value.
     #[must_use]
     pub(super) fn or(self, also: &str) -> Self {

@@ -5,6 +5,7 @@
 mod absence;
 mod access_point;
 mod air;
+mod catalogue;
 mod conference;
 mod demand;
 mod disturbance;
@@ -13,6 +14,7 @@ mod error;
 mod flow;
 mod hearing;
 mod link;
+mod mistakes;
 mod names;
 mod network;
 mod node;
@@ -51,6 +53,7 @@ pub use airbound_air::propagation::{
     Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
 };
 pub use airbound_control::link::DriverOrder;
+pub use catalogue::{Chapter, catalogue};
 pub use conference::{Access, Client, Conference, Encoder};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
@@ -70,7 +73,7 @@ pub use station::Station;
 pub use trace_link::load_trace;
 
 use hearing::Names;
-use section::{Document, FromSection as _, Section};
+use section::{Document, FromSection as _, Section, taken};
 
 /// Strict reading of TOML, for other files that refer to scenarios: values with their position, and errors as sentences.
 pub mod reading {
@@ -172,10 +175,8 @@ impl Scenario {
     /// # Errors
     /// There is neither, or its content or an override is invalid.
     pub fn open(name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let file = FilePath::new(name);
-        let looks_like_file = name.contains(['/', '\\']) || name.ends_with(".toml");
-        if looks_like_file || file.is_file() {
-            return Self::load(file, overrides);
+        if is_file(name) {
+            return Self::load(FilePath::new(name), overrides);
         }
         shipped::find(name)?.load(overrides)
     }
@@ -207,7 +208,15 @@ impl Scenario {
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
         source::bound(text.len() as u64, file)?;
-        let mut root = node::parse_document(text, file)?;
+        Self::read_tree(node::parse_document(text, file)?, file, folder, overrides)
+    }
+
+    fn read_tree(
+        mut root: node::Node,
+        file: &str,
+        folder: Option<&FilePath>,
+        overrides: &Overrides,
+    ) -> Result<Self, ScenarioError> {
         let options = overrides.options();
         let bases = overrides.bases();
         let document = Document { file, folder, options: &options, bases: &bases };
@@ -259,6 +268,9 @@ impl Scenario {
             ));
         }
         let schemes = match top.texts("schemes")? {
+            Some(names) if names.is_empty() => {
+                return Err(top.wrong("schemes", "is empty; name at least one, such as \"linux\""));
+            }
             Some(names) => names.into_iter().map(str::to_owned).collect(),
             None if has_session => conference::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
             None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
@@ -313,14 +325,24 @@ impl Scenario {
         self.warm_up + self.duration
     }
 
-    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run.
+    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run, or stop before it is measured.
     pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
         let end = self.end();
-        self.flows.iter().filter(move |flow| flow.start >= end).map(move |flow| {
-            format!(
-                "flow {} starts at {} and the run ends at {end}, so it sends nothing; lower flow.{}.start, or lengthen duration",
-                flow.name, flow.start, flow.group
-            )
+        self.flows.iter().filter_map(move |flow| {
+            let Flow { name, group, start, stop, .. } = flow;
+            let early = stop.filter(|stop| *stop <= self.warm_up.max(*start));
+            if *start >= end {
+                Some(format!(
+                    "flow {name} starts at {start} and the run ends at {end}, so it sends nothing; lower flow.{group}.start, or lengthen duration"
+                ))
+            } else {
+                early.map(|stop| {
+                    format!(
+                        "flow {name} stops at {stop} and the measured time begins at {}, so nothing of it is measured; raise flow.{group}.stop, or lower warm-up",
+                        self.warm_up
+                    )
+                })
+            }
         })
     }
 
@@ -377,6 +399,17 @@ impl Scenario {
     }
 }
 
+/// Whether the name of a scenario is that of a file: there is one, or the name looks like it. A folder beside a shipped scenario of the
+/// same name does not count.
+fn is_file(name: &str) -> bool {
+    let file = FilePath::new(name);
+    let is_shipped = || shipped().iter().any(|scenario| scenario.name == name);
+    name.contains(['/', '\\'])
+        || name.ends_with(".toml")
+        || file.is_file()
+        || (file.exists() && !is_shipped())
+}
+
 /// A pipe has no radios.
 fn refuse_effects_of_pipes(
     top: &Section<'_>,
@@ -426,7 +459,7 @@ fn read_stations(
         let first = stations.len();
         for station in members {
             if !names.insert(station.name.clone()) {
-                return Err(section.wrong("name", format!("is \"{}\", which is already taken", station.name)));
+                return Err(taken(top, "station", &section, &station.name));
             }
             stations.push(station);
         }
@@ -480,7 +513,7 @@ fn read_flows(
         let entry = flow::read(&section, stations, empty_groups, wire.way, deciders)?;
         for flow in &entry.flows {
             if !names.insert(flow.name.clone()) {
-                return Err(section.wrong("name", format!("is \"{}\", which is already taken", flow.name)));
+                return Err(taken(top, "flow", &section, &flow.name));
             }
         }
         total += entry.flows.len();
@@ -500,11 +533,12 @@ fn read_flows(
                 let clients = session.iter().flat_map(|session| session.groups());
                 let known: Vec<&str> =
                     clients.chain(entries.iter().map(|entry| entry.name.as_str())).take(20).collect();
-                let problem = format!(
-                    "is \"{}\", which is not the name of a flow; flows are {}",
-                    node::shortened(name),
-                    known.join(", ")
-                );
+                let known = match known.as_slice() {
+                    [] => "there is no flow".to_owned(),
+                    known => format!("flows are {}", known.join(", ")),
+                };
+                let name = node::shortened(name);
+                let problem = format!("is \"{name}\", which is not the name of a flow; {known}");
                 return Err(top.wrong("focus", problem));
             }
             name.to_owned()
@@ -555,7 +589,7 @@ fn read_all<T>(
     for section in top.tables(key)? {
         let entry = read(&section)?;
         if all.iter().any(|other| name(other) == name(&entry)) {
-            return Err(section.wrong("name", format!("is \"{}\", which is already taken", name(&entry))));
+            return Err(taken(top, key, &section, name(&entry)));
         }
         if all.len() >= 200 {
             return Err(section.wrong("name", format!("is the 201st {key}; allowed are 200")));

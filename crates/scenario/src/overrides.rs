@@ -92,6 +92,18 @@ impl Overrides {
         sets.chain(self.trace.iter().map(|file| format!("--trace {}", shortened(file)))).collect()
     }
 
+    /// Removes the option that messages show like this; returns whether there is one.
+    pub(super) fn remove(&mut self, option: &str) -> bool {
+        match self.options().iter().position(|known| known == option) {
+            Some(index) if index < self.sets.len() => {
+                self.sets.remove(index);
+                true
+            }
+            Some(_) => self.trace.take().is_some(),
+            None => false,
+        }
+    }
+
     /// Sets only a plain key of the top level, if any option names it.
     pub(super) fn choose(&self, root: &mut Node, name: &str) {
         let Value::Table(top) = &mut root.value else { return };

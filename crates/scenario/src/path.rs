@@ -283,19 +283,21 @@ pub(super) const KEYS: &[&str] = &[
 
 /// Reads `preset`.
 pub(super) fn read_preset(section: &Section<'_>, default: Preset) -> Result<Preset, ScenarioError> {
-    const AVAILABLE: &[(&str, Preset)] = &[
-        ("mac80211", Preset::Mac80211),
-        ("ath9k-fq", Preset::Ath9kFq),
-        ("ath9k-2014", Preset::Ath9k2014),
-        ("openwifi", Preset::Openwifi),
-        ("openwifi-a", Preset::OpenwifiA),
-        ("openwifi-b", Preset::OpenwifiB),
-        ("openwifi-split", Preset::OpenwifiSplit),
-        ("openwifi-bound", Preset::OpenwifiBound),
-        ("direct", Preset::Direct),
-    ];
-    section.choice("preset", default, AVAILABLE)
+    section.choice("preset", default, PRESETS)
 }
+
+/// The presets by their words.
+pub(super) const PRESETS: &[(&str, Preset)] = &[
+    ("mac80211", Preset::Mac80211),
+    ("ath9k-fq", Preset::Ath9kFq),
+    ("ath9k-2014", Preset::Ath9k2014),
+    ("openwifi", Preset::Openwifi),
+    ("openwifi-a", Preset::OpenwifiA),
+    ("openwifi-b", Preset::OpenwifiB),
+    ("openwifi-split", Preset::OpenwifiSplit),
+    ("openwifi-bound", Preset::OpenwifiBound),
+    ("direct", Preset::Direct),
+];
 
 /// A whole number, or "unlimited".
 fn read_limit<T: TryFrom<i128> + Display + PartialOrd + Copy>(

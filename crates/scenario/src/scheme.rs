@@ -17,6 +17,7 @@ use serde::{Serialize, Serializer};
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
 use super::section::{Section, nearest};
+use super::text;
 
 /// Law controls queue and rates with one state, and so fills two slots.
 const LAW: &str = "law";
@@ -39,7 +40,7 @@ pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
 /// Kinds that may fill a slot, and the check of their parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
-    kinds: &'static [&'static str],
+    pub(super) kinds: &'static [&'static str],
     /// Checks the parameters.
     check: fn(&Slot) -> Result<(), String>,
 }
@@ -115,7 +116,7 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
 const CUSTOM: &str = "custom";
 
 /// Names of variants, a kind with one parameter, so that both can be compared: name, kind, parameter, value.
-const VARIANTS: [(&str, &str, &str, &str); 2] =
+pub(super) const VARIANTS: [(&str, &str, &str, &str); 2] =
     [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
 
 /// Content of a slot: a kind, and its non-default parameters.
@@ -201,7 +202,7 @@ impl Slot {
             return Ok(None);
         }
         let config = toml::Value::Table(self.parameters.clone()).try_into();
-        config.map(Some).map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+        config.map(Some).map_err(|error| text::of_reader(&error))
     }
 
     /// The TCP configuration of a sender slot. Beside allocated flows, and under a custom window, TCP is Linux's default.
@@ -221,12 +222,11 @@ impl Slot {
         {
             return Err(format!("unknown key {key}"));
         }
-        let congestion: Congestion = toml::Value::String(self.kind.to_owned())
-            .try_into()
-            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let congestion: Congestion =
+            toml::Value::String(self.kind.to_owned()).try_into().map_err(|error| text::of_reader(&error))?;
         let config: TcpConfig = toml::Value::Table(self.parameters.clone())
             .try_into()
-            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+            .map_err(|error| text::of_reader(&error))?;
         Ok(TcpConfig { congestion, ..config })
     }
 
@@ -261,7 +261,7 @@ impl Slot {
     /// The parameters as a configuration without a kind.
     fn own_parameters<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
         let read = toml::Value::Table(self.parameters.clone()).try_into();
-        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+        read.map_err(|error| text::of_reader(&error))
     }
 
     /// The kind, such as "fifo" or "minstrel-ht".
@@ -284,7 +284,7 @@ impl Slot {
         let mut table = self.parameters.clone();
         table.insert("kind".to_owned(), toml::Value::String(self.kind.to_owned()));
         let read = toml::Value::Table(table).try_into();
-        read.map_err(|error: toml::de::Error| error.message().replace('\n', " ").replace('`', ""))
+        read.map_err(|error| text::of_reader(&error))
     }
 
     /// The shortest latency demand that the queue supports; that of LAST-PQ's defaults for queues without demands.
@@ -556,8 +556,12 @@ impl Scheme {
             let Some((word, kind, variant, slot, filled)) = found else {
                 let all = [QUEUES, RATES, SENDERS, SESSIONS];
                 let all = all.into_iter().flat_map(|choices| choices.kinds.iter().copied());
-                let suggestion =
-                    nearest(part, all).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                let suggestion = match nearest(part, all) {
+                    Some(name) => format!("; did you mean {name}?"),
+                    None if part == "all" => "; all stands alone: compare --schemes all".to_owned(),
+                    None if part.contains(',') => "; several schemes take compare --schemes A,B".to_owned(),
+                    None => String::new(),
+                };
                 return Err(error(format!(
                     "names \"{}\", which is not a queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
                     node::shortened(part),

@@ -145,10 +145,12 @@ impl<'a> Section<'a> {
         for (key, node) in self.entries {
             if lists.iter().all(|list| !list.contains(&key.as_str())) {
                 let known: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+                let meant = meant_among(key, &known);
                 return Err(ScenarioError::UnknownKey {
                     place: self.document.place(node.origin),
                     key: self.key(&shortened(key)),
-                    hint: hint(key, owner, &known),
+                    hint: hint(meant, owner, &known),
+                    meant: meant.map(str::to_owned),
                 });
             }
         }
@@ -225,6 +227,7 @@ impl<'a> Section<'a> {
             return ScenarioError::UnknownKey {
                 place: self.document.place(node.origin),
                 key: self.key(written),
+                meant: Some(key.to_owned()),
                 hint: format!("did you mean {key}? {what}"),
             };
         }
@@ -386,6 +389,21 @@ impl<'a> Section<'a> {
     }
 }
 
+/// The error for a second member of `[[list]]` with this name. An override that gave an earlier one the name is to blame.
+pub(super) fn taken(top: &Section<'_>, list: &str, section: &Section<'_>, name: &str) -> ScenarioError {
+    let problem = format!("is \"{name}\", which is already taken");
+    let wrong = section.wrong("name", problem.clone());
+    let others = top.tables(list).unwrap_or_default();
+    let renamed = others.into_iter().find(|other| {
+        let is_same = matches!(other.text("name"), Ok(Some(text)) if text == name);
+        is_same && matches!(other.place_of("name"), Place::Option(_))
+    });
+    match (&wrong, renamed) {
+        (ScenarioError::Value { place: Place::Option(_), .. }, _) | (_, None) => wrong,
+        (_, Some(other)) => other.wrong("name", problem),
+    }
+}
+
 /// The keys that a word of other tools' files may stand for; none of these words is close to its key in letters.
 fn meant(written: &str) -> &'static [&'static str] {
     match written {
@@ -400,10 +418,15 @@ fn meant(written: &str) -> &'static [&'static str] {
     }
 }
 
-/// Suggests the known key that another word stands for, or the one closest to the unknown one, or lists all of them.
-fn hint(key: &str, owner: &str, known: &[&str]) -> String {
+/// The known key that another word stands for, or the one closest to the unknown one.
+fn meant_among<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let synonym = meant(key).iter().copied().find(|name| known.contains(name));
-    match synonym.or_else(|| nearest(key, known.iter().copied())) {
+    synonym.or_else(|| nearest(key, known.iter().copied()))
+}
+
+/// Suggests the key that was meant, or lists all of them.
+fn hint(meant: Option<&str>, owner: &str, known: &[&str]) -> String {
+    match meant {
         Some(name) => format!("did you mean {name}? {owner} has the keys {}", known.join(", ")),
         None if known.is_empty() => format!("{owner} has no keys"),
         None => format!("{owner} has the keys {}", known.join(", ")),
@@ -417,9 +440,14 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     if length > 60 {
         return None;
     }
+    // Words that differ in half of their letters look alike if they have the same beginning: rait and rate, not name and rate.
+    let begins_alike = |candidate: &str| word.chars().next() == candidate.chars().next();
     candidates
         .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + length.max(candidate.len()) / 4)
+        .filter(|(distance, candidate)| {
+            let longest = length.max(candidate.len());
+            *distance <= 1 + longest / 4 && (2 * distance < longest || begins_alike(candidate))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

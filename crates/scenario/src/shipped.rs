@@ -38,6 +38,12 @@ const SCENARIOS: &[Shipped] = scenarios![
     "trace-snr",
     "home-evening",
     "my-flat",
+    "call-backup",
+    "bedroom-tv",
+    "two-neighbours",
+    "mesh-game",
+    "class-of-thirty",
+    "phone-scan",
     "mixed-home",
     "walking",
     "office",
@@ -99,9 +105,13 @@ impl Shipped {
 /// # Errors
 /// There is none.
 pub fn find(name: &str) -> Result<&'static Shipped, ScenarioError> {
+    let names = || SCENARIOS.iter().map(|scenario| scenario.name);
     SCENARIOS.iter().find(|scenario| scenario.name == name).ok_or_else(|| ScenarioError::NotShipped {
         name: super::node::shortened(name),
-        known: SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", "),
+        hint: match super::section::nearest(name, names()) {
+            Some(near) => format!("did you mean {near}? `airbound list` names all"),
+            None => format!("shipped are {}", names().collect::<Vec<_>>().join(", ")),
+        },
     })
 }
 

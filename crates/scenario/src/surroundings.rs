@@ -19,7 +19,7 @@ macro_rules! presets {
 }
 
 /// The presets, three from the kindest to the worst, then the one whose bad moments are a hidden network's.
-const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh", "hidden"];
+pub(super) const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh", "hidden"];
 
 /// Sets the channel of every station without one to that of the chosen preset, and adds its neighbours and its interference; existing
 /// entries of the same name are kept.

@@ -152,3 +152,19 @@ pub(super) fn or_scheme<T: Serialize, S: Serializer>(
         None => serializer.serialize_str("scheme"),
     }
 }
+
+/// Words of the reader of parameters for whole numbers, and what they mean.
+const WHOLE: [(&str, &str); 5] = [
+    ("expected u8", "allowed is a whole number from 0 to 255"),
+    ("expected u16", "allowed is a whole number from 0 to 65535"),
+    ("expected u32", "allowed is a whole number from 0 to 4294967295"),
+    ("expected u64", "allowed is a whole number from 0 on"),
+    ("expected usize", "allowed is a whole number from 0 on"),
+];
+
+/// The error of the reader of parameters, in the words of scenarios.
+pub(super) fn of_reader(error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ").replace('`', "");
+    let message = message.replace("invalid value: integer ", "invalid value ");
+    WHOLE.iter().fold(message, |message, (kind, allowed)| message.replace(kind, allowed))
+}

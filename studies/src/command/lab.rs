@@ -1,5 +1,6 @@
 //! `airbound lab demo` and `airbound lab faults`: effects of the access-point agent on the real Linux stack, beside the simulator.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use airbound_console::{Progress, Verbosity, output};
@@ -7,7 +8,8 @@ use airbound_lab::host::{self, Built, Machine, Network};
 use airbound_record::{Encoding, RunFolder, Summary, Tables};
 use airbound_report::{Comparison, ValidationRow, validation_grid, validation_json};
 use airbound_runs::folder::{REPORT, write_report};
-use airbound_runs::{Opened, RunRequest};
+use airbound_runs::output::begin_log;
+use airbound_runs::{Opened, RunRequest, RunsError};
 use airbound_scenario::Overrides;
 
 use super::args::{LabBuild, LabDemo, LabFaults};
@@ -91,6 +93,8 @@ impl std::io::Write for Watched {
 
 /// Tries all faults in one machine, one after another.
 pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CommandError> {
+    // What is in the way of the log is said before the minutes of work.
+    let log = faults.log.as_deref().map(|path| Ok::<_, RunsError>((path, begin_log(path)?))).transpose()?;
     let built = prepare(&faults.build, verbosity)?;
     let opened = Opened::by_name(FAULTS_SCENARIO, &Overrides::none())?;
     let network = Network::default();
@@ -104,8 +108,9 @@ pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), Com
     progress(verbosity, "trying faults; that takes some minutes");
     let mut printed = Watched { verbosity, bytes: Vec::new() };
     machine.command(FAULTS, &[], &mut printed)?;
-    if let Some(path) = &faults.log {
-        std::fs::write(path, &printed.bytes).map_err(CommandError::io("write", path))?;
+    if let Some((path, mut log)) = log {
+        log.write_all(&printed.bytes).map_err(CommandError::io("write", path))?;
+        log.finish()?;
     }
     let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
     output::say(

@@ -70,7 +70,7 @@ Examples:
   airbound agent status --json | jq .rules")]
 pub(crate) struct AgentStatus {
     /// Address of the running agent
-    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], METRICS_PORT)))]
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], METRICS_PORT)), value_parser = address)]
     pub(crate) at: SocketAddr,
     /// Print it once
     #[arg(long)]
@@ -89,4 +89,9 @@ pub(crate) struct AgentProbe {
     /// A Wi-Fi interface [default: the first access point, or else the first Wi-Fi interface]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
+}
+
+/// An address with its port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("allowed is an address with its port, such as 127.0.0.1:{METRICS_PORT}"))
 }

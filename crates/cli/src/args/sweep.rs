@@ -49,4 +49,7 @@ pub(crate) struct Sweep {
     /// Run on a Ray cluster: local-cluster, or an address such as ray://head:10001
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["dry_run", "jobs"])]
     pub(crate) on: Option<String>,
+    /// Open the report in the browser
+    #[arg(long, conflicts_with_all = ["dry_run", "on"])]
+    pub(crate) open: bool,
 }

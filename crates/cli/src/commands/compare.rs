@@ -47,17 +47,19 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
     let threads = jobs::threads(compare.effort.jobs);
-    let extent = Extent { why: compare.why, members: compare.effort.members };
-    self::matrix(&opened, &matrix, extent, threads, &folder, verbosity)
+    let shown = Shown { why: compare.why, members: compare.effort.members, open: compare.open };
+    self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
 }
 
-/// Parts of the output that not everybody wants.
-#[derive(Clone, Copy)]
-pub(super) struct Extent {
-    /// Whether the bottleneck is tested.
+/// Parts of a comparison that are asked for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Shown {
+    /// A test of the bottleneck.
     pub(super) why: bool,
-    /// Whether every flow of a group has a row of its own.
+    /// Every flow of a group in a row of its own.
     pub(super) members: bool,
+    /// The report in the browser.
+    pub(super) open: bool,
 }
 
 /// The comparison for the terminal.
@@ -70,25 +72,28 @@ pub(super) fn text(comparison: Comparison, members: bool) -> String {
 pub(super) fn matrix(
     opened: &Opened,
     matrix: &Matrix,
-    extent: Extent,
+    shown: Shown,
     threads: usize,
     folder: &Path,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
     let mut finished = matrix.run(opened, threads, folder, &progress)?;
-    let trial = if extent.why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
+    let trial = if shown.why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
     drop(progress);
     let report = folder.join(REPORT);
     if let Some(trial) = &trial {
         finished.comparison = finished.comparison.with_trial(trial);
         write_report(&finished.comparison, &report)?;
     }
+    if shown.open {
+        airbound_console::open(&report);
+    }
     if verbosity.json {
         return Ok(output::json(&results(&finished, trial, folder, &report))?);
     }
-    let mut text = text(finished.comparison, extent.members);
-    if extent.why {
+    let mut text = text(finished.comparison, shown.members);
+    if shown.why {
         let tried = trial.map_or_else(
             || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
             |trial| trial.to_text(output::width()),

@@ -14,14 +14,9 @@ const SCENARIO: &str = "vr-congested";
 pub(super) fn demo(demo: &Demo, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = Opened::by_name(SCENARIO, &Overrides::none())?;
     let matrix = Matrix::of(&opened, opened.schemes(&opened.scenario.schemes)?);
+    airbound_runs::folder::check(&demo.out)?;
     output::say(verbosity, &format!("{}\n{}\n\n", opened.scenario.title, opened.scenario.description))?;
-    compare::matrix(
-        &opened,
-        &matrix,
-        compare::Extent { why: false, members: false },
-        jobs::threads(demo.jobs),
-        &demo.out,
-        verbosity,
-    )?;
+    let shown = compare::Shown { open: demo.open, ..Default::default() };
+    compare::matrix(&opened, &matrix, shown, jobs::threads(demo.jobs), &demo.out, verbosity)?;
     Ok(output::say(verbosity, "\nThe same with your own values: airbound compare vr-congested --help\n")?)
 }

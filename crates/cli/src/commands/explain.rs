@@ -1,12 +1,14 @@
-//! `airbound explain`: one packet's story.
+//! `airbound explain`: the way of one packet, or of the packets that took longest.
 
 use std::path::Path;
 
 use airbound_record::{
     Fate, HopRow, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_hops, find_packet,
 };
+use airbound_report::{Cell, Grid};
 use airbound_runs::folder::Index;
-use airbound_units::Instant;
+use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets};
+use airbound_units::{Instant, Span};
 use serde_json::{Value, json};
 
 use crate::args::Explain;
@@ -31,15 +33,55 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
         )));
     };
     let info = TableReader::<PacketRow>::open(&path)?.info().clone();
-    let row = match &explain.flow {
-        None => find_packet(&path, explain.packet)?,
-        Some(flow) => nth_of_flow(&path, &info, flow, explain.packet)?,
+    let flow = explain.flow.as_ref().map(|flow| number_of(flow, &info)).transpose()?;
+    if let Some(packet) = explain.packet {
+        return one(explain, &folder, &path, (packet, flow), &info, verbosity);
+    }
+    let Some(packets) = Packets::of(&folder)? else { return Ok(()) };
+    if let Some(count) = explain.worst {
+        return worst(&packets.worst(flow, count as usize)?, explain, &info, verbosity);
+    }
+    let late = match explain.late.flatten() {
+        Some(latency) => Late::Latency(latency),
+        None if packets.has_demand(flow) => Late::Demand,
+        None => {
+            let problem = "--late: there is no demand; say what is late, such as --late 20ms";
+            return Err(CliError::Input(problem.to_owned()));
+        }
+    };
+    self::late(&packets.late(flow, late)?, late, explain, &info, verbosity)
+}
+
+/// The number of a flow.
+fn number_of(flow: &str, info: &RunInfo) -> Result<u32, CliError> {
+    let number = info.flows.iter().position(|name| name == flow);
+    number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
+        let known = info.flows.join(", ");
+        CliError::Input(format!("--flow: there is no flow {flow}; there are {known}"))
+    })
+}
+
+/// The timeline of one packet.
+fn one(
+    explain: &Explain,
+    folder: &RunFolder,
+    path: &Path,
+    (wanted, flow): (u64, Option<u32>),
+    info: &RunInfo,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
+    let row = match flow {
+        None => find_packet(path, wanted)?,
+        Some(flow) => {
+            // The simulator numbers packets so that flows take turns.
+            let packet = wanted.saturating_mul(info.flows.len() as u64).saturating_add(u64::from(flow));
+            find_packet(path, packet)?.filter(|row| row.flow == flow)
+        }
     };
     let Some(row) = row else {
         let of_flow = explain.flow.as_ref().map_or(String::new(), |flow| format!(" of flow {flow}"));
         return Err(CliError::Input(format!(
-            "there is no packet {}{of_flow} in {}; it was never sent, or was still under way when the run ended",
-            explain.packet,
+            "there is no packet {wanted}{of_flow} in {}; it was never sent, or was still under way when the run ended",
             path.display()
         )));
     };
@@ -48,20 +90,173 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
         None => Vec::new(),
     };
     if verbosity.json {
-        return Ok(output::json(&value(&row, &hops, &info))?);
+        return Ok(output::json(&value(&row, &hops, info))?);
     }
-    Ok(output::say(verbosity, &airbound_report::explain(&row, &hops, &info))?)
+    Ok(output::say(verbosity, &airbound_report::explain(&row, &hops, info))?)
 }
 
-/// The packet that its flow counts as number `wanted`, from 0.
-fn nth_of_flow(path: &Path, info: &RunInfo, flow: &str, wanted: u64) -> Result<Option<PacketRow>, CliError> {
-    let Some(number) = info.flows.iter().position(|name| name == flow) else {
-        let known = info.flows.join(", ");
-        return Err(CliError::Input(format!("--flow: there is no flow {flow}; there are {known}")));
+/// The packets that took longest, the longest first.
+fn worst(
+    told: &[DeliveredPacket],
+    explain: &Explain,
+    info: &RunInfo,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
+    if verbosity.json {
+        return Ok(output::json(&values(told, info))?);
+    }
+    if explain.csv {
+        return Ok(output::print(&csv(told, info))?);
+    }
+    let mut grid = Grid::new(
+        format!("The {} packets that took longest, in ms", told.len()),
+        &[
+            "flow", "packet", "sent s", "latency", "wired", "queue", "content.", "air", "retries", "reorder",
+            "tries",
+        ],
+        1,
+    );
+    for one in told {
+        let mut cells = vec![flow_of(one, info), one.row.packet.to_string(), seconds(one.row.sent)];
+        cells.push(millis(one.split.latency()));
+        cells.extend(Stage::ALL.map(|stage| millis(one.split.stage(stage))));
+        cells.push(one.row.tries.to_string());
+        grid.rows.push(cells.into_iter().map(Cell::from).collect());
+    }
+    grid.note = match told.first() {
+        None => "No packet was delivered.".to_owned(),
+        Some(first) => format!(
+            "{} The whole way of the first: airbound explain {} --packet {}",
+            most_in(told),
+            explain.run.display(),
+            first.row.packet
+        ),
     };
-    // The simulator numbers packets so that flows take turns.
-    let packet = wanted.saturating_mul(info.flows.len() as u64).saturating_add(number as u64);
-    Ok(find_packet(path, packet)?.filter(|row| row.flow as usize == number))
+    Ok(output::say(verbosity, &grid.to_text(output::width()))?)
+}
+
+/// The late packets, by flow.
+fn late(
+    flows: &[LateFlow],
+    late: Late,
+    explain: &Explain,
+    info: &RunInfo,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
+    let name = |flow: u32| RunInfo::name(&info.flows, flow as usize);
+    if explain.csv {
+        let all: Vec<DeliveredPacket> = flows.iter().flat_map(|flow| flow.late.clone()).collect();
+        return Ok(output::print(&csv(&all, info))?);
+    }
+    if verbosity.json {
+        let of_flow = |flow: &LateFlow| {
+            json!({
+                "flow": name(flow.flow),
+                "packets": flow.packets,
+                "late": flow.late.len(),
+                "lost": flow.lost,
+                "mean_stages_ms": mean_stages(&flow.late),
+                "late_packets": values(&flow.late, info),
+            })
+        };
+        return Ok(output::json(&flows.iter().map(of_flow).collect::<Vec<_>>())?);
+    }
+    let title = match late {
+        Late::Demand => {
+            "Packets beyond the demand of their flow, from the transmitter's queue to the acknowledgement"
+        }
+        Late::Latency(_) => "Late packets, from source to destination",
+    };
+    let limit = if let Late::Latency(limit) = late { format!(": more than {limit}") } else { String::new() };
+    let mut grid = Grid::new(
+        format!("{title}{limit}"),
+        &["flow", "most of it in", "packets", "late", "late %", "lost %", "worst ms"],
+        2,
+    );
+    for flow in flows {
+        let share = |count: u64| format!("{:.2}", 100.0 * count as f64 / flow.packets.max(1) as f64);
+        let longest = flow.late.iter().map(|one| one.split.latency()).max();
+        let cells = [
+            name(flow.flow),
+            mostly(&flow.late)
+                .map_or("-".to_owned(), |(stage, share)| format!("{} {:.0} %", stage.name(), 100.0 * share)),
+            flow.packets.to_string(),
+            flow.late.len().to_string(),
+            share(flow.late.len() as u64),
+            share(flow.lost),
+            longest.map_or("-".to_owned(), millis),
+        ];
+        grid.rows.push(cells.into_iter().map(Cell::from).collect());
+    }
+    Ok(output::say(verbosity, &grid.to_text(output::width()))?)
+}
+
+/// The stage that holds most of the time of packets, and its share of it.
+fn mostly(told: &[DeliveredPacket]) -> Option<(Stage, f64)> {
+    let all: Span = told.iter().fold(Span::ZERO, |sum, one| sum + one.split.latency());
+    let sum = |stage: Stage| told.iter().fold(Span::ZERO, |sum, one| sum + one.split.stage(stage));
+    let (stage, most) =
+        Stage::ALL.into_iter().map(|stage| (stage, sum(stage))).max_by_key(|(_, sum)| *sum)?;
+    (all > Span::ZERO).then(|| (stage, most.as_nanos() as f64 / all.as_nanos() as f64))
+}
+
+fn most_in(told: &[DeliveredPacket]) -> String {
+    mostly(told).map_or(String::new(), |(stage, share)| {
+        format!("Of their time {:.0} % is {}.", 100.0 * share, stage.name())
+    })
+}
+
+/// The mean of each stage, in ms; null without packets.
+fn mean_stages(told: &[DeliveredPacket]) -> Value {
+    if told.is_empty() {
+        return Value::Null;
+    }
+    let mean = |stage: Stage| {
+        told.iter().map(|one| one.split.stage(stage).as_millis_f64()).sum::<f64>() / told.len() as f64
+    };
+    Stage::ALL
+        .into_iter()
+        .map(|stage| (stage.name().to_owned(), json!(mean(stage))))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+fn values(told: &[DeliveredPacket], info: &RunInfo) -> Vec<Value> {
+    told.iter().map(|one| value(&one.row, &one.hops, info)).collect()
+}
+
+/// Comma-separated values: a line for each packet. Names have letters, digits, `-` and `_`, and those of acknowledgements a space.
+fn csv(told: &[DeliveredPacket], info: &RunInfo) -> String {
+    let stages = Stage::ALL.map(|stage| format!("{}_ms", stage.name())).join(",");
+    let mut text = format!("packet,flow,station,size_bytes,sent_s,latency_ms,{stages},tries,txop\n");
+    for one in told {
+        let row = &one.row;
+        let stages = Stage::ALL.map(|stage| one.split.stage(stage).as_millis_f64().to_string()).join(",");
+        text += &format!(
+            "{},{},{},{},{},{},{stages},{},{}\n",
+            row.packet,
+            flow_of(one, info),
+            RunInfo::name(&info.stations, usize::from(row.station)),
+            row.size.as_u64(),
+            row.sent.as_secs_f64(),
+            one.split.latency().as_millis_f64(),
+            row.tries,
+            row.txop
+        );
+    }
+    text
+}
+
+fn flow_of(one: &DeliveredPacket, info: &RunInfo) -> String {
+    RunInfo::name(&info.flows, one.row.flow as usize)
+}
+
+fn seconds(instant: Instant) -> String {
+    format!("{:.3}", instant.as_secs_f64())
+}
+
+fn millis(span: Span) -> String {
+    format!("{:.2}", span.as_millis_f64())
 }
 
 fn value(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> Value {

@@ -1,5 +1,6 @@
 //! `airbound init`: a scenario of one's own from a few answers.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, Write as _};
 use std::path::Path;
@@ -27,6 +28,7 @@ pub(super) fn init(init: &Init, verbosity: Verbosity) -> Result<(), CliError> {
         )));
     }
     let draft = if init.is_answered() { answered(init)? } else { asked(&mut io::stdin().lock())? };
+    refuse_twice(&draft.places)?;
     let text = draft.to_toml();
     // The file is right, or it is not written.
     Scenario::parse(&text, &init.file.display().to_string(), &Overrides::none())?;
@@ -53,6 +55,20 @@ fn answered(init: &Init) -> Result<Draft, CliError> {
             .collect::<Result<_, _>>()
             .map_err(CliError::Input)?,
     })
+}
+
+/// Refuses a name that two stations have.
+fn refuse_twice(places: &[Place]) -> Result<(), CliError> {
+    let mut names = BTreeSet::new();
+    match places.iter().find(|place| !names.insert(&place.name)) {
+        None => Ok(()),
+        Some(place) => {
+            let name = &place.name;
+            Err(CliError::Input(format!(
+                "two stations are named {name}; join their uses with +, or rename one"
+            )))
+        }
+    }
 }
 
 fn generation(word: &str) -> Result<Generation, String> {
@@ -95,10 +111,18 @@ fn place(text: &str) -> Result<Place, String> {
         ));
     };
     Ok(Place {
-        name: name.to_owned(),
+        name: self::name(name)?,
         distance: self::distance(distance)?,
         activities: activities(uses, '+')?,
     })
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
+    if (1..=40).contains(&text.len()) && text.chars().all(is_sign) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("the name {text:?} is not allowed; allowed are 1 to 40 letters, digits, - and _"))
 }
 
 fn distance(text: &str) -> Result<f64, String> {
@@ -126,8 +150,7 @@ fn activities(text: &str, between: char) -> Result<Vec<Activity>, String> {
 fn asked(answers: &mut impl BufRead) -> Result<Draft, CliError> {
     let generation = ask(answers, "Which Wi-Fi is the access point, 4, 5 or 6", "5", generation)?;
     let usual = usual_width(generation).to_string();
-    let width =
-        ask(answers, "Width of the channel in MHz", &usual, |text| whole(text, "the width", 20..=160))?;
+    let width = ask(answers, "Width of the channel in MHz", &usual, crate::args::width)?;
     let streams = ask(answers, "Spatial streams (antennas used at once)", "2", |text| {
         whole(text, "the number of streams", 1..=4)
     })?;
@@ -140,7 +163,9 @@ fn asked(answers: &mut impl BufRead) -> Result<Draft, CliError> {
     let mut places: Vec<Place> = Vec::new();
     loop {
         let end = if places.is_empty() { A_FLAT } else { "no more" };
-        let name = ask(answers, "Name of a station", end, |text| Ok(text.to_owned()))?;
+        let name = ask(answers, "Name of a station", end, |text| {
+            if text == end { Ok(text.to_owned()) } else { self::name(text) }
+        })?;
         if name == end {
             break;
         }

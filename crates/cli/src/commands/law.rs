@@ -29,7 +29,11 @@ struct Form<'a> {
     bound_ms: f64,
     limit_q_ms: f64,
     limit_h_ms: f64,
+    /// Whether the bound keeps the accepted loss, in the mean and twice its standard error.
+    keeps: bool,
     law: &'a [BoundTrial],
+    /// The bound with seeds that the choice does not know.
+    fresh: BoundTrial,
 }
 
 #[derive(Serialize)]
@@ -56,13 +60,13 @@ fn choose_bound(choose: &ChooseBound, verbosity: Verbosity) -> Result<(), CliErr
         return Ok(output::json(&form(choose, &chosen))?);
     }
     let width = output::width();
-    let tables = [thresholds(&chosen, choose.alpha), measured(&chosen.trials)];
+    let tables = [thresholds(&chosen, choose.alpha), measured(&chosen, choose)];
     Ok(output::say(verbosity, &tables.map(|table| table.to_text(width)).join("\n"))?)
 }
 
 fn form<'a>(choose: &ChooseBound, chosen: &'a ChosenBound) -> Form<'a> {
-    let choice = &chosen.choice;
-    let baselines = choice.thresholds.iter().map(|threshold| Baseline {
+    let interval = &chosen.interval;
+    let baselines = interval.thresholds.iter().map(|threshold| Baseline {
         scheme: &threshold.name,
         threshold_ms: threshold.latency.map(Span::as_millis_f64),
         loss_rate: threshold.loss_rate,
@@ -72,18 +76,20 @@ fn form<'a>(choose: &ChooseBound, chosen: &'a ChosenBound) -> Form<'a> {
         flow: &chosen.flow,
         alpha_percent: choose.alpha,
         baselines: baselines.collect(),
-        lowest_ms: choice.lowest.as_millis_f64(),
-        highest_ms: choice.highest.as_millis_f64(),
-        bound_ms: choice.bound.as_millis_f64(),
-        limit_q_ms: choice.limit_q.as_millis_f64(),
+        lowest_ms: interval.lowest.as_millis_f64(),
+        highest_ms: interval.highest.as_millis_f64(),
+        bound_ms: chosen.chosen.bound_ms,
+        limit_q_ms: chosen.chosen.limit_q_ms,
         limit_h_ms: choose.limit_h.as_millis_f64(),
+        keeps: chosen.keeps(accepted(choose)),
         law: &chosen.trials,
+        fresh: chosen.fresh,
     }
 }
 
 fn thresholds(chosen: &ChosenBound, alpha: f64) -> Grid {
-    let ChosenBound { scenario, flow, choice, .. } = chosen;
-    let rows = choice.thresholds.iter().map(|threshold| {
+    let ChosenBound { scenario, flow, interval, .. } = chosen;
+    let rows = interval.thresholds.iter().map(|threshold| {
         let latency = threshold
             .latency
             .map_or("too many lost".to_owned(), |latency| format!("{:.1}", latency.as_millis_f64()));
@@ -103,33 +109,54 @@ fn thresholds(chosen: &ChosenBound, alpha: f64) -> Grid {
         ],
         rows: rows.collect(),
         note: format!(
-            "The bound lies between {:.1} and {:.1} ms; the middle is {:.1} ms: write limit-q = \"{:.1} ms\".",
-            ms(choice.lowest),
-            ms(choice.highest),
-            ms(choice.bound),
-            ms(choice.limit_q),
+            "The bound lies between {:.1} and {:.1} ms.",
+            ms(interval.lowest),
+            ms(interval.highest)
         ),
     }
 }
 
-fn measured(trials: &[BoundTrial]) -> Grid {
+/// The loss that is accepted, 0 to 1.
+fn accepted(choose: &ChooseBound) -> f64 {
+    1.0 - choose.alpha / 100.0
+}
+
+fn measured(chosen: &ChosenBound, choose: &ChooseBound) -> Grid {
     let text = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1}"));
-    let rows = trials.iter().map(|trial| {
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let row = |trial: &BoundTrial| {
         vec![
             Cell::from(format!("{:.1}", trial.bound_ms)),
             Cell::from(format!("{:.1}", trial.limit_q_ms)),
-            Cell::from(format!("{:.2} %", 100.0 * trial.loss_rate)),
+            Cell::from(percent(trial.loss_rate)),
+            Cell::from(percent(trial.most_loss_rate)),
             Cell::from(text(trial.p99_ms)),
             Cell::from(text(trial.p999_ms)),
         ]
-    });
+    };
+    let (best, seeds) = (&chosen.chosen, choose.seeds);
+    let runs = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
+    let wanted = trimmed(100.0 - choose.alpha);
+    let choice = if chosen.keeps(accepted(choose)) {
+        format!("{:.1} ms is the shortest that loses at most {wanted} %", best.bound_ms)
+    } else {
+        format!(
+            "None of them loses at most {wanted} %, and {:.1} ms loses least; allow more loss with a smaller --alpha",
+            best.bound_ms
+        )
+    };
     Grid {
-        title: "Law with these bounds".to_owned(),
-        columns: ["bound ms", "limit-q ms", "lost", "p99 ms", "p99.9 ms"]
+        title: format!("Law with these bounds, {runs}"),
+        columns: ["bound ms", "limit-q ms", "lost", "at most", "p99 ms", "p99.9 ms"]
             .map(|name| column(name, true))
             .to_vec(),
-        rows: rows.collect(),
-        note: String::new(),
+        rows: chosen.trials.iter().map(row).collect(),
+        note: format!(
+            "{choice}: write limit-q = \"{:.1} ms\". With {runs} that the choice does not know it loses {}.\n\
+             At most: the mean over the seeds and twice its standard error.",
+            best.limit_q_ms,
+            percent(chosen.fresh.loss_rate)
+        ),
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Sweep(sweep) => sweep::sweep(&sweep, verbosity),
         Command::Init(init) => init::init(&init, verbosity),
         Command::Check(check) => check::check(&check, verbosity),
-        Command::List(_) => list::list(verbosity),
+        Command::List(list) => list::list(&list, verbosity),
         Command::Report(report) => report::report(&report, verbosity),
         Command::Explain(explain) => explain::explain(&explain, verbosity),
         Command::Law(law) => law::law(&law, verbosity),

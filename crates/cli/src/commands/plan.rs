@@ -1,5 +1,7 @@
 //! `airbound plan`: whether demands can be met.
 
+use std::collections::BTreeSet;
+
 use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
 
@@ -16,7 +18,12 @@ pub(super) fn plan(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), 
     opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
     let mut demands = Demand::of(&opened.scenario);
+    let mut named = BTreeSet::new();
     for text in &plan.demands {
+        let flow = text.split('=').next().unwrap_or_default().trim();
+        if !named.insert(flow) {
+            return Err(CliError::Input(format!("--demand names {flow} twice; a flow has one demand")));
+        }
         demands.push(Demand::parse(text)?);
     }
     let answer = planned(&opened.scenario, &demands)?;

@@ -61,6 +61,9 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
     if streamed {
         return Ok(());
     }
+    if report.open {
+        airbound_console::open(&page);
+    }
     if verbosity.json {
         return Ok(output::json(&json!({ "report": page, "verdict": comparison.verdict() }))?);
     }

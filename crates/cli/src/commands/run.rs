@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::output::STDOUT;
-use airbound_runs::{Matrix, Opened, RunRequest, encoding, facts, jobs};
+use airbound_runs::{Matrix, Named, Opened, RunRequest, encoding, facts, jobs, packet_log_size};
+use airbound_units::{ByteCount, Span};
 
 use super::compare;
 use crate::args::Run;
@@ -35,14 +36,46 @@ pub(super) fn run(run: &Run, verbosity: Verbosity) -> Result<(), CliError> {
             return Err(CliError::Input("--pcap takes one run; leave out --seeds".to_owned()));
         }
         let matrix = Matrix { schemes: vec![named], seeds: run.effort.seeds, tables, baseline: None };
-        let extent = compare::Extent { why: false, members: run.effort.members };
-        return compare::matrix(&opened, &matrix, extent, threads, &folder, verbosity);
+        let shown =
+            compare::Shown { members: run.effort.members, open: run.open, ..compare::Shown::default() };
+        return compare::matrix(&opened, &matrix, shown, threads, &folder, verbosity);
     }
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         refuse_terminal("--pcap -", verbosity)?;
     }
+    if run.effort.logs_by_default() {
+        announce_log(&opened, &named, &folder, verbosity)?;
+    }
     let request = RunRequest { named, seed: opened.scenario.seed, tables, encoding: encoding(1, threads) };
     one(&opened, &request, run, &folder, verbosity)
+}
+
+/// Simulated time from which on the size of the packet log is estimated.
+const LONG: Span = Span::from_secs(120);
+/// Size of a packet log that is announced, and size that is written only when it is asked for.
+const LARGE: ByteCount = ByteCount::new(100_000_000);
+const HUGE: ByteCount = ByteCount::new(1_000_000_000);
+
+/// Says what a long run will write, and refuses a packet log that hardly anybody wants.
+fn announce_log(opened: &Opened, named: &Named, folder: &Path, verbosity: Verbosity) -> Result<(), CliError> {
+    if opened.scenario.end() < LONG {
+        return Ok(());
+    }
+    let size = packet_log_size(opened, named)?;
+    let about = format!("{:.1} GB", size.as_u64() as f64 / 1e9);
+    if size > HUGE {
+        return Err(CliError::Input(format!(
+            "the packet log of {} would take about {about}; ask for it with --log-packets, or leave it out with --no-packet-log",
+            opened.scenario.end()
+        )));
+    }
+    if size > LARGE && verbosity.remarks() {
+        let folder = folder.display();
+        output::remark(&format!(
+            "airbound: the packet log will take about {about} in {folder}; --no-packet-log leaves it out"
+        ));
+    }
+    Ok(())
 }
 
 fn one(
@@ -62,6 +95,9 @@ fn one(
         .with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
+    if run.open {
+        airbound_console::open(&report);
+    }
     if verbosity.json {
         return Ok(output::print(&summary.to_json()?)?);
     }

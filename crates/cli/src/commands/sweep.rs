@@ -36,6 +36,9 @@ pub(super) fn sweep(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError>
     drop(progress);
     let known = sweep.progress().known;
     let (findings, folder) = sweep.finish()?;
+    if asked.open {
+        airbound_console::open(&folder.report());
+    }
     if verbosity.json {
         return Ok(output::json(&findings.to_json())?);
     }

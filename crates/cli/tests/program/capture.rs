@@ -54,8 +54,10 @@ fn examine(arguments: &[&str]) {
     let acknowledged: usize = txops.iter().map(|txop| usize::from(txop.acked)).sum();
     let answered = txops.iter().filter(|txop| txop.acked > 0).count();
     assert!(mpdus > 50, "{mpdus}");
-    assert_eq!(count(&file, "wlan.fc.type == 2"), mpdus);
-    assert_eq!(count(&file, "wlan.fc.type == 2 && radiotap.flags.badfcs == 0"), acknowledged);
+    // Handshakes took no airtime.
+    let on_air = "wlan.fc.type == 2 && !(tcp.flags.syn == 1)";
+    assert_eq!(count(&file, on_air), mpdus);
+    assert_eq!(count(&file, &format!("{on_air} && radiotap.flags.badfcs == 0")), acknowledged);
     assert_eq!(count(&file, "wlan.fc.type_subtype == 0x19 || wlan.fc.type_subtype == 0x1d"), answered);
     assert_eq!(count(&file, "wlan.fc.type == 1 && wlan.fcs.status == 0"), 0);
 
@@ -160,7 +162,7 @@ fn relays_have_addresses_of_their_own() {
     ]);
     let capture = place.bytes("air.pcap");
     let mut seen = std::collections::BTreeSet::new();
-    for frame in frames(&capture).into_iter().filter(|frame| frame[0] == 0x88) {
+    for frame in frames(&capture).into_iter().filter(|frame| frame[0] == 0x88 && frame.len() > 54) {
         let (receiver, transmitter) = (frame[9], frame[15]);
         let ip = &frame[34..];
         let downwards = frame[1] & 3 == 2;
@@ -170,4 +172,99 @@ fn relays_have_addresses_of_their_own() {
     let down = [(true, 0, 1), (true, 1, 2), (true, 2, 3)];
     let up = [(false, 1, 0), (false, 2, 1), (false, 3, 2)];
     assert_eq!(seen, down.into_iter().chain(up).collect());
+}
+
+/// Returns the lines that tshark prints with its analysis of TCP.
+fn analysed(file: &Path, filter: &str) -> Vec<String> {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(file)
+        .args(["-Y", filter, "-T", "fields", "-e", "frame.number"])
+        .output()
+        .expect("tshark starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// Hundreds of MPDUs are transmitted again, and none of them is taken for a segment out of order.
+#[test]
+fn retransmissions_of_the_air_are_no_disorder_of_tcp() {
+    if !has_tshark() {
+        return;
+    }
+    let place = Place::new();
+    let sets = ["--set", "duration=1 s", "--set", "warm-up=0 s", "--pcap", "air.pcap", "--quiet"];
+    place.succeed(&[&["run", "home-evening"][..], &sets].concat());
+    let file = place.path("air.pcap");
+    assert!(analysed(&file, "wlan.fc.retry == 1").len() > 100);
+    assert_eq!(analysed(&file, "tcp.analysis.out_of_order && wlan.fc.retry == 1"), [""; 0]);
+    let streams = tshark(&file, "tcp", &["tcp.stream"]);
+    let streams = streams.iter().collect::<std::collections::BTreeSet<_>>().len();
+    for flags in ["tcp.flags == 0x002", "tcp.flags == 0x012"] {
+        assert_eq!(analysed(&file, flags).len(), streams, "{flags}");
+    }
+    // No window looks full, which the scale of the handshake says.
+    assert_eq!(analysed(&file, "tcp.analysis.window_full || tcp.analysis.zero_window"), [""; 0]);
+}
+
+/// Each short transfer is a connection, from its SYN to the FIN of its last segment.
+#[test]
+fn short_transfers_begin_and_end() {
+    if !has_tshark() {
+        return;
+    }
+    let place = Place::new();
+    let short = "flow.download={ name = \"download\", kind = \"tcp-short\", station = \"far\", size = \"20 kB\", interval = \"20 ms\" }";
+    let sets = ["--set", short, "--set", "duration=1 s", "--out", "run", "--pcap", "air.pcap", "--quiet"];
+    place.succeed(&[&["run", "tiny.toml"][..], &sets].concat());
+    let file = place.path("air.pcap");
+    let fins = tshark(&file, "tcp.flags.fin == 1", &["tcp.stream", "tcp.seq", "tcp.len"]);
+    assert!(fins.len() > 5, "{fins:?}");
+    let mut streams: Vec<&str> = Vec::new();
+    for fin in &fins {
+        let fields: Vec<&str> = fin.split('\t').collect();
+        let numbers: Vec<u64> = fields.iter().map(|field| field.parse().expect("a number")).collect();
+        assert_eq!(numbers[1] + numbers[2], 20_001, "{fin}");
+        streams.push(fields[0]);
+    }
+    let opened = count(&file, "tcp.flags == 0x002");
+    let closed = streams.iter().collect::<std::collections::BTreeSet<_>>().len();
+    // The last transfers may be under way.
+    assert!((closed..=closed + 2).contains(&opened), "{opened} opened, {closed} closed");
+    assert!(opened > 20 && streams.len() == fins.len(), "{streams:?}");
+    assert_eq!(analysed(&file, "tcp.analysis.reused_ports || tcp.analysis.out_of_order"), [""; 0]);
+}
+
+/// Signal and noise are those of the channel, and each MPDU says which aggregate it is of.
+#[test]
+fn frames_have_power_and_aggregate() {
+    if !has_tshark() {
+        return;
+    }
+    let place = Place::new();
+    place.succeed(&["run", "tiny.toml", "--pcap", "air.pcap", "--quiet"]);
+    let file = place.path("air.pcap");
+    let mut signals: std::collections::BTreeMap<String, Vec<i32>> = std::collections::BTreeMap::new();
+    for line in tshark(
+        &file,
+        "wlan.fc.type == 2 && wlan.fc.ds == 2 && wlan.fc.subtype == 8",
+        &["radiotap.dbm_antsignal", "radiotap.dbm_antnoise", "wlan.ra"],
+    ) {
+        let parts: Vec<&str> = line.split('\t').collect();
+        // Thermal noise of 80 MHz, -94.9 dBm, and the receiver's 7 dB.
+        assert_eq!(parts[1], "-88", "{line}");
+        signals.entry(parts[2].to_owned()).or_default().push(parts[0].parse().expect("a power"));
+    }
+    let near = &signals["02:00:00:00:00:01"];
+    let far = &signals["02:00:00:00:00:02"];
+    assert!(near.iter().min() > far.iter().max(), "{near:?} {far:?}");
+    let aggregates = tshark(
+        &file,
+        "radiotap.present.ampdu == 1",
+        &["radiotap.ampdu.reference", "radiotap.ampdu.flags.last"],
+    );
+    let last = aggregates.iter().filter(|line| line.ends_with('1') || line.ends_with("True")).count();
+    let numbers: std::collections::BTreeSet<&str> =
+        aggregates.iter().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(last, numbers.len());
 }

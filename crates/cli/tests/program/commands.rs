@@ -1,5 +1,7 @@
 //! Every command does what its help says.
 
+use airbound_record::{Fate, PacketRow, TableReader};
+
 use crate::place::Place;
 
 const RUN_FILES: [&str; 9] = [
@@ -117,16 +119,137 @@ fn check_prints_what_can_be_read_again() {
 }
 
 #[test]
-fn list_names_scenarios_that_can_be_checked() {
+fn list_names_what_commands_take() {
     let place = Place::new();
     let text = place.succeed(&["list"]);
     let list = place.json(&["list", "--json"]);
-    let list = list.as_array().expect("a list");
-    assert_eq!(text.lines().count(), list.len());
-    for scenario in list {
-        let name = scenario["name"].as_str().expect("a name");
-        assert!(text.contains(name));
-        place.succeed(&["check", name, "--quiet"]);
+    let names = |kind: &str| {
+        let names = list[kind].as_array().unwrap_or_else(|| panic!("{kind}"));
+        names.iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    for name in names("scenarios") {
+        assert!(text.contains(&name));
+        place.succeed(&["check", &name, "--quiet"]);
+    }
+    for name in names("grids") {
+        place.succeed(&["sweep", &name, "--dry-run", "--quiet"]);
+    }
+    for name in names("queues") {
+        place.succeed(&["check", "tiny.toml", "--set", &format!("scheme.queue={name}"), "--quiet"]);
+    }
+    for name in names("presets") {
+        place.succeed(&["check", "hello", "--set", &format!("access-point.preset={name}"), "--quiet"]);
+    }
+    for name in names("surroundings") {
+        place.succeed(&["check", "tiny.toml", "--set", &format!("surroundings={name}"), "--quiet"]);
+    }
+    let one = place.json(&["list", "rate-controls", "--json"]);
+    assert_eq!(one.as_object().expect("an object").keys().collect::<Vec<_>>(), ["rate-controls"]);
+    for (_, titles) in list.as_object().expect("an object") {
+        let has_title = |one: &serde_json::Value| one["title"].as_str().is_some_and(|title| title.len() > 3);
+        assert!(titles.as_array().is_some_and(|all| all.iter().all(has_title)), "{titles}");
+    }
+    assert!(place.refuse(&["list", "nothing"]).contains("there are scenarios, grids, queues"));
+}
+
+#[cfg(unix)]
+#[test]
+fn open_hands_the_report_to_the_browser() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let browser = place.path("browser");
+    std::fs::write(&browser, "#!/bin/sh\necho \"$1\" > opened.part && mv opened.part opened\n")
+        .expect("written");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    for (arguments, page) in [
+        (&["run", "tiny.toml", "--open"][..], "runs/tiny-linux/report.html"),
+        (&["compare", "tiny.toml", "--open"], "runs/tiny/report.html"),
+        (&["report", "runs/tiny", "--open", "--out", "page.html"], "page.html"),
+    ] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_airbound"))
+            .args(arguments)
+            .current_dir(place.path("."))
+            .env("BROWSER", &browser)
+            .output()
+            .expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let begun = std::time::Instant::now();
+        while !place.path("opened").exists() {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{arguments:?} opens nothing");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(String::from_utf8(place.bytes("opened")).expect("text").trim(), page);
+        std::fs::remove_file(place.path("opened")).expect("removed");
+    }
+}
+
+#[test]
+fn explain_finds_the_worst_and_the_late() {
+    let place = Place::new();
+    let sets = ["--set", "flow.stream.demand=4 ms", "--set", "duration=2 s"];
+    place.succeed(&[&["run", "tiny.toml", "--out", "a"][..], &sets].concat());
+    let worst = place.json(&["explain", "a", "--worst", "10", "--json"]);
+    let latencies = |told: &serde_json::Value| -> Vec<f64> {
+        told.as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| one["latency_ms"].as_f64().expect("a latency"))
+            .collect()
+    };
+    let longest = latencies(&worst);
+    assert!(longest.len() == 10 && longest.windows(2).all(|pair| pair[0] >= pair[1]), "{longest:?}");
+    // The same packets as in the table of all.
+    let packets: Vec<PacketRow> = TableReader::open(&place.path("a/packets.parquet"))
+        .expect("a table")
+        .collect::<Result<_, _>>()
+        .expect("rows");
+    let arrived = packets.iter().filter(|row| row.fate == Fate::Delivered);
+    let mut all: Vec<f64> = arrived.map(|row| row.arrived.since(row.sent).as_millis_f64()).collect();
+    all.sort_by(f64::total_cmp);
+    assert_eq!(longest, all.iter().rev().take(10).copied().collect::<Vec<_>>());
+    let text = place.succeed(&["explain", "a", "--worst", "3", "--flow", "stream"]);
+    assert!(text.contains("The 3 packets that took longest") && text.contains("--packet"), "{text}");
+
+    // Only the flow with a demand can be beyond it, on the way from the queue to the acknowledgement.
+    let late = place.json(&["explain", "a", "--late", "--json"]);
+    let beyond = |row: &&PacketRow| {
+        row.flow == 0
+            && row.fate == Fate::Delivered
+            && row.completed.since(row.enqueued).as_millis_f64() > 4.0
+    };
+    let expected = packets.iter().filter(beyond).count();
+    assert!(expected > 0 && late[0]["late"].as_u64() == Some(expected as u64), "{expected}, {late}");
+    assert_eq!((late.as_array().map(Vec::len), &late[0]["flow"]), (Some(1), &"stream".into()));
+    let csv = place.succeed(&["explain", "a", "--late", "10ms", "--csv"]);
+    let beyond = all.iter().filter(|latency| **latency > 10.0).count();
+    assert_eq!(csv.lines().count(), 1 + beyond);
+    let columns = csv.lines().next().expect("a heading").split(',').count();
+    assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
+    let by_flow = place.succeed(&["explain", "a", "--late", "10 ms"]);
+    assert!(by_flow.contains("stream") && by_flow.contains("download") && by_flow.contains("most of it in"));
+
+    place.succeed(&["run", "tiny.toml", "--out", "b"]);
+    assert!(place.refuse(&["explain", "b", "--late"]).contains("--late 20ms"));
+    assert!(place.refuse(&["explain", "a", "--worst", "1", "--late"]).contains("cannot be used with"));
+    assert!(place.refuse(&["explain", "a", "--packet", "1", "--csv"]).contains("cannot be used with"));
+    assert!(place.refuse(&["explain", "a", "--worst", "0"]).contains("from 1 to 100000"));
+}
+
+#[test]
+fn the_worst_packets_over_relays_have_all_their_hops() {
+    let place = Place::new();
+    place.succeed(&["run", "multi-hop", "--set", "duration=200 ms", "--set", "warm-up=0 s", "--out", "a"]);
+    for arguments in [["explain", "a", "--worst", "5", "--json"], ["explain", "a", "--late", "1us", "--json"]]
+    {
+        let found = place.json(&arguments);
+        let list = found.as_array().expect("a list");
+        let packets = if arguments[2] == "--late" { &list[0]["late_packets"] } else { &found };
+        for packet in packets.as_array().expect("a list") {
+            let stages = packet["stages_ms"].as_object().expect("stages");
+            let sum: f64 = stages.values().filter_map(serde_json::Value::as_f64).sum();
+            assert!((sum - packet["latency_ms"].as_f64().expect("a latency")).abs() < 1e-6, "{packet}");
+            assert_eq!(packet["hops"].as_array().map(Vec::len), Some(2), "{packet}");
+        }
     }
 }
 
@@ -303,4 +426,37 @@ fn a_report_is_headed_by_the_scenarios_title_and_question() {
     assert!(page.contains("<h1>A question</h1>"), "{page}");
     assert!(page.contains("<p class=\"question\">Who said &quot;late&quot;?</p>"), "{page}");
     assert!(page.contains("tiny, one scheme: linux"), "{page}");
+}
+
+#[test]
+fn check_names_all_mistakes_at_once() {
+    let place = Place::new();
+    let text = String::from_utf8(place.bytes("tiny.toml")).expect("text");
+    let wrong = text.replace("200 ms", "200").replace("25 m", "25 parsec").replace("10 Mbit/s", "fast");
+    std::fs::write(place.path("wrong.toml"), wrong).expect("written");
+    let output = place.run(&["check", "wrong.toml", "--set", "seed=-1"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let expected = [
+        "--set seed=-1: seed",
+        "wrong.toml:3: duration",
+        "wrong.toml:13: station.far",
+        "wrong.toml:19: flow",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{said}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(&format!("airbound: {expected}")), "{expected} in {said}");
+    }
+    // Other commands say the first one.
+    assert!(place.refuse(&["run", "wrong.toml"]).contains("wrong.toml:3: duration"));
+}
+
+#[test]
+fn a_folder_does_not_hide_a_scenario_of_its_name() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("hello")).expect("a folder");
+    place.succeed(&["check", "hello", "--quiet"]);
+    std::fs::create_dir(place.path("other")).expect("a folder");
+    assert!(place.refuse(&["check", "other"]).contains("it is not a file"));
 }

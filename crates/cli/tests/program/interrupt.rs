@@ -11,7 +11,7 @@ fn ctrl_c_leaves_nothing_behind() {
     let before = place.list();
     for command in ["run", "compare"] {
         let child = Command::new(env!("CARGO_BIN_EXE_airbound"))
-            .args([command, "tiny.toml", "--set", "duration=10000 s", "--jobs", "1"])
+            .args([command, "tiny.toml", "--set", "duration=10000 s", "--jobs", "1", "--no-packet-log"])
             .current_dir(place.path("."))
             .stderr(Stdio::piped())
             .stdout(Stdio::piped())

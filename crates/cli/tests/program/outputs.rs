@@ -100,7 +100,7 @@ impl Long {
     fn begin(place: &Place, arguments: &[&str]) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_airbound"))
             .args(arguments)
-            .args(["--set", "duration=20 h", "--quiet"])
+            .args(["--set", "duration=20 h", "--quiet", "--no-packet-log"])
             .current_dir(place.path("."))
             .stderr(Stdio::piped())
             .spawn()

@@ -1,5 +1,6 @@
 //! The program in a folder of its own.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -60,6 +61,15 @@ impl Place {
         found
     }
 
+    /// All files and folders with their content.
+    fn content(&self) -> BTreeMap<String, Option<Vec<u8>>> {
+        let content = |name: String| {
+            let bytes = std::fs::read(self.path(&name)).ok();
+            (name, bytes)
+        };
+        self.list().into_iter().map(content).collect()
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_airbound"))
             .args(arguments)
@@ -80,14 +90,14 @@ impl Place {
 
     /// Runs, expects exit code 2 with one sentence, nothing printed and nothing left behind; returns the sentence.
     pub(crate) fn refuse(&self, arguments: &[&str]) -> String {
-        let before = self.list();
+        let before = self.content();
         let output = self.run(arguments);
         let errors = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
         assert!(errors.starts_with("airbound: "), "{arguments:?}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{arguments:?}: one sentence, not {errors}");
         assert!(output.stdout.is_empty(), "{arguments:?} prints nothing");
-        assert_eq!(self.list(), before, "{arguments:?} leaves nothing behind");
+        assert!(self.content() == before, "{arguments:?} left or changed something: {:?}", self.list());
         errors
     }
 

@@ -106,7 +106,7 @@ fn wrong_input_is_one_sentence() {
         (&["sweep", "grid.toml"], "grid.toml:7: station.far.channel.distance = 30 parsec"),
         (&["sweep", "key.toml"], "did you mean seeds"),
         (&["sweep", "right.toml", "--until", "2"], "2%"),
-        (&["sweep", "right.toml", "--until", "2%"], "seeds are 2"),
+        (&["sweep", "right.toml", "--until", "2%"], "2 seeds are too few"),
         (&["sweep", "right.toml", "--seeds", "0"], "--seeds"),
         (&["sweep", "right.toml", "--jobs", "0"], "--jobs"),
         (&["sweep", "right.toml", "--out", "mine"], "not a sweep of airbound"),

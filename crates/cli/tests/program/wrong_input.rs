@@ -45,7 +45,7 @@ fn scenarios() {
     write("many.toml", &TINY.replace("name = \"near\"", "name = \"near\"\ncount = 1000000"));
     write("empty.toml", "");
     std::fs::write(place.path("bytes.toml"), [0xff, 0xfe, 0x00]).expect("written");
-    for command in ["run", "compare", "check"] {
+    for command in ["run", "compare", "plan"] {
         for (scenario, words) in [
             ("missing.toml", "missing.toml"),
             ("unknown", "no shipped scenario"),

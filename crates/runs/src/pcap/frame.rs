@@ -8,6 +8,8 @@ use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};
 use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{CCMP, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 
+use super::connections::{self, Connections, Numbers};
+
 pub(super) type Address = [u8; 6];
 
 /// The other end of the wire, and the receivers of neighbour networks.
@@ -17,7 +19,12 @@ const TO_ACCESS_POINT: u8 = 0x01;
 const RETRY: u8 = 0x08;
 /// The first port of a flow; the flow's number is added.
 const PORT: u16 = 10_000;
+/// The server's port of datagrams.
 const SERVER_PORT: u16 = 5_000;
+/// Factor of the window, as a power of two (RFC 7323): the largest, so that no window looks full.
+const WINDOW_SCALE: u8 = 14;
+/// Largest segment over Ethernet's 1500 B.
+const MSS: u16 = 1460;
 
 /// Addresses of nodes and conversation numbers of flows in a capture.
 pub(super) struct Names {
@@ -108,13 +115,13 @@ impl Frame {
         Self { bytes, length }
     }
 
-    /// An MPDU with data.
+    /// An MPDU with data. Without an acknowledgement it ends behind its MAC header.
     pub(super) fn data(
         names: &Names,
+        connections: &Connections,
         view: &ExchangeView<'_>,
         mpdu: &MpduView<'_>,
-        from: Address,
-        to: Address,
+        (from, to): (Address, Address),
         remaining: Span,
     ) -> Self {
         // A relay is the access point of those below it; a neighbour's receiver is nobody's.
@@ -122,25 +129,77 @@ impl Frame {
         // What is left are MAC header and encryption.
         let header = mpdu.size - mpdu.packet.size() - LLC_SNAP - FCS;
         let qos = header != DATA_HEADER && header != DATA_HEADER + CCMP;
-        let mut bytes = Vec::with_capacity(128);
-        let way = if downwards { FROM_ACCESS_POINT } else { TO_ACCESS_POINT };
         let retry = if mpdu.packet.first_transmission == view.start() { 0 } else { RETRY };
-        bytes.extend([if qos { 0x88 } else { 0x08 }, way | retry]);
-        bytes.extend(duration(remaining));
-        // Receiver, transmitter, and the far end behind the access point.
-        bytes.extend(to);
-        bytes.extend(from);
-        bytes.extend(SERVER);
-        bytes.extend((((mpdu.sequence & 0xfff) as u16) << 4).to_le_bytes());
+        let control = [if qos { 0x88 } else { 0x08 }, way(downwards) | retry];
+        let mut bytes = header_of(control, remaining, (from, to), (mpdu.sequence & 0xfff) as u16);
         if qos {
             bytes.extend([identifier(view), 0]);
         }
-        // LLC/SNAP of IPv4 (RFC 1042).
-        bytes.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
-        network(&mut bytes, names, mpdu.packet, mpdu.station, downwards);
         let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
-        Self { bytes, length: mpdu.packet.size() + LLC_SNAP + header + FCS }
+        let length = mpdu.packet.size() + LLC_SNAP + header + FCS;
+        if mpdu.acknowledged {
+            bytes.extend(IPV4);
+            network(&mut bytes, names, connections, mpdu.packet, mpdu.station, downwards);
+        }
+        Self { bytes, length }
     }
+
+    /// SYN of the station and SYN-ACK of the server, which open the connection of a segment.
+    pub(super) fn handshake(
+        names: &Names,
+        connections: &Connections,
+        view: &ExchangeView<'_>,
+        mpdu: &MpduView<'_>,
+    ) -> [Self; 2] {
+        let (from, to) = names.ends(view);
+        let is_downwards = view.is_downlink() || view.transmitter() == view.receiver();
+        let (access_point, station) = if is_downwards { (from, to) } else { (to, from) };
+        let one = |downwards: bool, ends: (Address, Address), flags: u8| {
+            let mut bytes = header_of([0x08, way(downwards)], Span::ZERO, ends, 0);
+            bytes.extend(IPV4);
+            let begin = bytes.len();
+            // Headers with the options of a handshake: 40 B.
+            internet(&mut bytes, mpdu.packet, 60, 6, mpdu.station, downwards);
+            let numbers = connections.numbers(mpdu.packet);
+            ports(&mut bytes, names, numbers.server_port, mpdu.packet, downwards);
+            let acknowledged = u32::from(flags & connections::ACK != 0);
+            bytes.extend(0_u32.to_be_bytes());
+            bytes.extend(acknowledged.to_be_bytes());
+            bytes.extend([0xa0, flags, 0xff, 0xff, 0, 0, 0, 0]);
+            // Segment size, selective acknowledgements permitted, timestamps, no operation, window scale.
+            bytes.extend([2, 4]);
+            bytes.extend(MSS.to_be_bytes());
+            bytes.extend([4, 2, 8, 10]);
+            bytes.extend(milliseconds(mpdu.packet).to_be_bytes());
+            bytes.extend([0; 4]);
+            bytes.extend([1, 3, 3, WINDOW_SCALE]);
+            let length = ByteCount::new((bytes.len() - begin) as u64) + LLC_SNAP + DATA_HEADER + FCS;
+            Self { bytes, length }
+        };
+        [
+            one(false, (station, access_point), connections::SYN),
+            one(true, (access_point, station), connections::SYN | connections::ACK),
+        ]
+    }
+}
+
+/// LLC/SNAP of IPv4 (RFC 1042).
+const IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
+
+const fn way(downwards: bool) -> u8 {
+    if downwards { FROM_ACCESS_POINT } else { TO_ACCESS_POINT }
+}
+
+/// A MAC header of data: receiver, transmitter, and the far end behind the access point.
+fn header_of(control: [u8; 2], remaining: Span, (from, to): (Address, Address), sequence: u16) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(128);
+    bytes.extend(control);
+    bytes.extend(duration(remaining));
+    bytes.extend(to);
+    bytes.extend(from);
+    bytes.extend(SERVER);
+    bytes.extend((sequence << 4).to_le_bytes());
+    bytes
 }
 
 /// The traffic identifier: each category has two (802.11-2020, table 10-1).
@@ -162,18 +221,49 @@ fn duration(remaining: Span) -> [u8; 2] {
     (remaining.as_nanos().div_ceil(1000).min(32_767) as u16).to_le_bytes()
 }
 
-/// The headers of IPv4 and UDP or TCP, as far as they fit in the packet; the class is the code point of the category.
-fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: StationId, downwards: bool) {
+/// The headers of IPv4 and UDP or TCP, as far as they fit in the packet.
+fn network(
+    bytes: &mut Vec<u8>,
+    names: &Names,
+    connections: &Connections,
+    packet: &Packet,
+    station: StationId,
+    downwards: bool,
+) {
     let begin = bytes.len();
     let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
+    match packet.kind {
+        Kind::Datagram | Kind::Media | Kind::Feedback => {
+            internet(bytes, packet, size, 17, station, downwards);
+            ports(bytes, names, SERVER_PORT, packet, downwards);
+            bytes.extend(size.saturating_sub(20).to_be_bytes());
+            // No checksum.
+            bytes.extend([0, 0]);
+        }
+        Kind::Segment | Kind::Acknowledgement => {
+            let numbers = connections.numbers(packet);
+            internet(bytes, packet, size, 6, station, downwards);
+            ports(bytes, names, numbers.server_port, packet, downwards);
+            transport(bytes, packet, &numbers);
+        }
+    }
+    bytes.truncate(begin + usize::from(size));
+}
+
+/// The header of IPv4; the class is the code point of the category.
+fn internet(
+    bytes: &mut Vec<u8>,
+    packet: &Packet,
+    size: u16,
+    protocol: u8,
+    station: StationId,
+    downwards: bool,
+) {
+    let begin = bytes.len();
     let [high, low] = station.0.to_be_bytes();
     let station = [10, 1, high, low];
     let server = [10, 0, 0, 1];
     let (source, destination) = if downwards { (server, station) } else { (station, server) };
-    let protocol = match packet.kind {
-        Kind::Datagram | Kind::Media | Kind::Feedback => 17,
-        Kind::Segment | Kind::Acknowledgement => 6,
-    };
     let class = match packet.category {
         Category::Bk => 0x20,
         Category::Be => 0,
@@ -189,34 +279,30 @@ fn network(bytes: &mut Vec<u8>, names: &Names, packet: &Packet, station: Station
     bytes.extend(destination);
     let sum = checksum(&bytes[begin..]);
     bytes[begin + 10..begin + 12].copy_from_slice(&sum.to_be_bytes());
-    let own = PORT.wrapping_add(names.conversation(packet));
-    let (from, to) = if downwards { (SERVER_PORT, own) } else { (own, SERVER_PORT) };
-    bytes.extend(from.to_be_bytes());
-    bytes.extend(to.to_be_bytes());
-    match packet.kind {
-        Kind::Datagram | Kind::Media | Kind::Feedback => {
-            bytes.extend(size.saturating_sub(20).to_be_bytes());
-            // No checksum.
-            bytes.extend([0, 0]);
-        }
-        Kind::Segment | Kind::Acknowledgement => transport(bytes, packet),
-    }
-    bytes.truncate(begin + usize::from(size));
 }
 
-/// The rest of a TCP header with the timestamp option. Data goes one way: it acknowledges nothing, and acknowledgements have no
-/// sequence number. Both count from 0.
-fn transport(bytes: &mut Vec<u8>, packet: &Packet) {
-    let number = packet.tag as u32;
-    let (sequence, acknowledged) = if packet.kind == Kind::Segment { (number, 0) } else { (0, number) };
-    bytes.extend(sequence.to_be_bytes());
-    bytes.extend(acknowledged.to_be_bytes());
-    // Eight words, ACK, window, checksum and urgent pointer not filled in.
-    bytes.extend([0x80, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
-    let milliseconds = (packet.sent.as_nanos() / 1_000_000) as u32;
+/// Source and destination port.
+fn ports(bytes: &mut Vec<u8>, names: &Names, server: u16, packet: &Packet, downwards: bool) {
+    let own = PORT.wrapping_add(names.conversation(packet));
+    let (from, to) = if downwards { (server, own) } else { (own, server) };
+    bytes.extend(from.to_be_bytes());
+    bytes.extend(to.to_be_bytes());
+}
+
+/// The rest of a TCP header with the timestamp option. Data goes one way.
+fn transport(bytes: &mut Vec<u8>, packet: &Packet, numbers: &Numbers) {
+    bytes.extend(numbers.sequence.to_be_bytes());
+    bytes.extend(numbers.acknowledged.to_be_bytes());
+    // Eight words, window, checksum and urgent pointer not filled in.
+    bytes.extend([0x80, numbers.flags, 0xff, 0xff, 0, 0, 0, 0]);
     bytes.extend([1, 1, 8, 10]);
-    bytes.extend(milliseconds.to_be_bytes());
+    bytes.extend(milliseconds(packet).to_be_bytes());
     bytes.extend([0; 4]);
+}
+
+/// When a packet was sent, as a timestamp of TCP.
+fn milliseconds(packet: &Packet) -> u32 {
+    (packet.sent.as_nanos() / 1_000_000) as u32
 }
 
 /// The checksum of an IPv4 header (RFC 1071).

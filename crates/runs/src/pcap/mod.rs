@@ -2,9 +2,12 @@
 //!
 //! A classic pcap file with times in nanoseconds and radiotap headers. It holds what a monitor that hears everything would:
 //! each MPDU of each aggregate, RTS and CTS where they are used, and the acknowledgements. Payloads are cut behind the
-//! headers of IP and transport; a frame that its receiver did not get has the flag of a bad FCS. Left out are beacons,
-//! block-ack requests, and the encryption of payloads, which are shown as after decryption.
+//! headers of IP and transport. A frame that its receiver did not get has the flag of a bad FCS and ends behind its MAC header, since
+//! what is in it cannot be trusted. Left out are beacons, block-ack requests, and the encryption of payloads, which are shown as after
+//! decryption. Simulated connections are open when they begin: SYN and SYN-ACK stand in front of the first segment of each, at its time,
+//! and took no airtime.
 
+mod connections;
 mod frame;
 mod radiotap;
 
@@ -12,16 +15,18 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
 use airbound_record::RunInfo;
-use airbound_scenario::Air;
+use airbound_scenario::Scenario;
 use airbound_sim::ExchangeView;
-use airbound_units::{ByteCount, Instant};
+use airbound_units::Dbm;
 use airbound_wifi::control_frames::ControlTiming;
-use airbound_wifi::rate::{Format, Rate};
+use airbound_wifi::error::noise_floor;
+use airbound_wifi::rate::Format;
 
 use crate::error::RunsError;
 use crate::output::{Kind, Output, capture_header};
+use connections::Connections;
 use frame::{Address, Frame, Names};
-use radiotap::Aggregate;
+use radiotap::{Aggregate, Power, Shown};
 
 /// A capture under way. Without [`Capture::finish`] no file remains.
 pub(crate) struct Capture {
@@ -29,31 +34,28 @@ pub(crate) struct Capture {
     /// The first error; it ends the writing.
     failed: Option<io::Error>,
     control: ControlTiming,
+    /// Noise of a receiver.
+    noise: Dbm,
     names: Names,
+    connections: Connections,
     aggregates: u32,
     record: Vec<u8>,
 }
 
-/// Properties of a frame that its record states besides its bytes.
-struct Shown {
-    at: Instant,
-    rate: Rate,
-    aggregate: Option<Aggregate>,
-    bad_fcs: bool,
-}
-
 impl Capture {
-    /// Begins a capture in `path` of the run `info`, on the `air` of its scenario.
+    /// Begins a capture in `path` of the run `info` of a scenario.
     ///
     /// # Errors
     /// There is something else than an earlier capture, or the file cannot be created.
-    pub(crate) fn create(path: &Path, info: &RunInfo, air: &Air) -> Result<Self, RunsError> {
+    pub(crate) fn create(path: &Path, info: &RunInfo, scenario: &Scenario) -> Result<Self, RunsError> {
         let output = Output::begin(path, Kind::Capture)?;
         let mut capture = Self {
             file: BufWriter::with_capacity(1 << 16, output),
             failed: None,
-            control: air.control(),
+            control: scenario.air.control(),
+            noise: noise_floor(scenario.air.width, scenario.air.noise_figure),
             names: Names::of(info),
+            connections: Connections::of(info, scenario),
             aggregates: 0,
             record: Vec::with_capacity(512),
         };
@@ -78,64 +80,75 @@ impl Capture {
         let (from, to) = self.names.ends(view);
         let data_rate = view.rate();
         let control_rate = self.control.band.legacy(self.control.rate_for(data_rate));
-        let sifs = self.control.band.sifs();
-        let protected = view.ppdu_start() > view.start();
-        if protected {
+        let band = self.control.band;
+        let sifs = band.sifs();
+        let power = self.power(view);
+        let control = |at, bad_fcs| Shown { at, rate: control_rate, band, aggregate: None, power, bad_fcs };
+        if view.ppdu_start() > view.start() {
             let rts_end = view.start() + view.first_frame();
             let rts = Frame::rts(from, to, view.end() - rts_end);
             let is_answered = view.end() > view.ppdu_start();
-            self.control_frame(&rts, view.start(), control_rate, view.collided() && !is_answered);
+            self.frame(&rts, &control(view.start(), view.collided() && !is_answered));
             if !is_answered {
                 return;
             }
             let cts_start = rts_end + sifs;
             let cts = Frame::cts(from, view.end().since(cts_start));
-            self.control_frame(&cts, cts_start, control_rate, false);
+            self.frame(&cts, &control(cts_start, false));
         }
-        self.data(view, from, to);
+        self.handshakes(view, &control(view.ppdu_start(), false));
+        self.data(view, from, to, power);
         let acknowledged = view.mpdus().filter(|mpdu| mpdu.acknowledged).count();
         if acknowledged > 0 {
             let at = view.ppdu_end() + sifs;
             let answer = if view.aggregated() { Frame::block_ack(from, to, view) } else { Frame::ack(from) };
-            self.control_frame(&answer, at, control_rate, false);
+            self.frame(&answer, &control(at, false));
         }
     }
 
-    fn data(&mut self, view: &ExchangeView<'_>, from: Address, to: Address) {
+    /// Signal and noise at the receiver; the same for what it answers, since both directions have the same channel.
+    fn power(&self, view: &ExchangeView<'_>) -> Option<Power> {
+        // As a byte of dBm holds them.
+        let whole = |power: Dbm| power.value().round().clamp(-128.0, 127.0) as i8;
+        view.snr().map(|snr| Power { signal: whole(self.noise + snr), noise: whole(self.noise) })
+    }
+
+    /// Opens the connections whose first segment is in an exchange: SYN and SYN-ACK, without airtime, at the beginning of the data.
+    fn handshakes(&mut self, view: &ExchangeView<'_>, shown: &Shown) {
+        for mpdu in view.mpdus() {
+            if self.connections.opens(mpdu.packet) {
+                for frame in Frame::handshake(&self.names, &self.connections, view, &mpdu) {
+                    self.frame(&frame, shown);
+                }
+            }
+        }
+    }
+
+    fn data(&mut self, view: &ExchangeView<'_>, from: Address, to: Address, power: Option<Power>) {
         self.aggregates = self.aggregates.wrapping_add(1);
         let last = view.mpdus().count().saturating_sub(1);
         let remaining = view.end() - view.ppdu_end();
         for (place, mpdu) in view.mpdus().enumerate() {
-            let frame = Frame::data(&self.names, view, &mpdu, from, to, remaining);
+            let frame = Frame::data(&self.names, &self.connections, view, &mpdu, (from, to), remaining);
             let aggregate = (view.aggregated() && view.rate().format() != Format::Legacy)
                 .then_some(Aggregate { number: self.aggregates, is_last: place == last });
-            let shown =
-                Shown { at: view.ppdu_start(), rate: view.rate(), aggregate, bad_fcs: !mpdu.acknowledged };
-            self.frame(&frame.bytes, frame.length, &shown);
+            let (at, rate, band) = (view.ppdu_start(), view.rate(), self.control.band);
+            let shown = Shown { at, rate, band, aggregate, power, bad_fcs: !mpdu.acknowledged };
+            self.frame(&frame, &shown);
         }
     }
 
-    fn control_frame(&mut self, frame: &Frame, at: Instant, rate: Rate, bad_fcs: bool) {
-        self.frame(&frame.bytes, frame.length, &Shown { at, rate, aggregate: None, bad_fcs });
-    }
-
     /// Writes one record.
-    fn frame(&mut self, bytes: &[u8], length: ByteCount, shown: &Shown) {
+    fn frame(&mut self, frame: &Frame, shown: &Shown) {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         record.extend([0; 16]);
-        radiotap::append(
-            &mut record,
-            shown.at,
-            shown.rate,
-            self.control.band,
-            shown.aggregate,
-            shown.bad_fcs,
-        );
+        radiotap::append(&mut record, shown);
         let radiotap_length = record.len() as u64 - 16;
-        record.extend_from_slice(bytes);
+        record.extend_from_slice(&frame.bytes);
         let captured = record.len() as u32 - 16;
-        let original = u32::try_from(radiotap_length + length.as_u64()).unwrap_or(u32::MAX).max(captured);
+        let original =
+            u32::try_from(radiotap_length + frame.length.as_u64()).unwrap_or(u32::MAX).max(captured);
         let nanos = shown.at.as_nanos();
         let seconds = u32::try_from(nanos / 1_000_000_000).unwrap_or(u32::MAX);
         let fraction = (nanos % 1_000_000_000) as u32;

@@ -9,6 +9,8 @@ const TSFT: u32 = 1 << 0;
 const FLAGS: u32 = 1 << 1;
 const RATE: u32 = 1 << 2;
 const CHANNEL: u32 = 1 << 3;
+const SIGNAL: u32 = 1 << 5;
+const NOISE: u32 = 1 << 6;
 const MCS: u32 = 1 << 19;
 const AMPDU_STATUS: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
@@ -27,15 +29,29 @@ pub(super) struct Aggregate {
     pub(super) is_last: bool,
 }
 
-/// Appends the header of a frame that was sent at `at`. Fields are aligned to their size, counted from the header's start.
-pub(super) fn append(
-    record: &mut Vec<u8>,
-    at: Instant,
-    rate: Rate,
-    band: Band,
-    aggregate: Option<Aggregate>,
-    bad_fcs: bool,
-) {
+/// Power at the receiver, in dBm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Power {
+    pub(super) signal: i8,
+    pub(super) noise: i8,
+}
+
+/// Properties of a frame besides its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    /// Its first symbol.
+    pub(super) at: Instant,
+    pub(super) rate: Rate,
+    pub(super) band: Band,
+    pub(super) aggregate: Option<Aggregate>,
+    /// `None` where the channel has no powers.
+    pub(super) power: Option<Power>,
+    pub(super) bad_fcs: bool,
+}
+
+/// Appends the header of a frame. Fields are aligned to their size, counted from the header's start.
+pub(super) fn append(record: &mut Vec<u8>, shown: &Shown) {
+    let Shown { at, rate, band, aggregate, power, bad_fcs } = *shown;
     let begin = record.len();
     let rate_field = match rate.format() {
         Format::Legacy => RATE,
@@ -46,6 +62,9 @@ pub(super) fn append(
     let mut present = TSFT | FLAGS | CHANNEL | rate_field;
     if aggregate.is_some() {
         present |= AMPDU_STATUS;
+    }
+    if power.is_some() {
+        present |= SIGNAL | NOISE;
     }
     // Version 0; the length follows at the end.
     record.extend([0, 0, 0, 0]);
@@ -73,6 +92,10 @@ pub(super) fn append(
     };
     record.extend(frequency.to_le_bytes());
     record.extend(channel_flags.to_le_bytes());
+    if let Some(power) = power {
+        record.extend(power.signal.to_le_bytes());
+        record.extend(power.noise.to_le_bytes());
+    }
     if rate.format() == Format::Ht {
         // Known: bandwidth, MCS, guard interval, format, coding, STBC, extension streams.
         record.extend([0x7f, u8::from(rate.width() == Width::Mhz40) | u8::from(short) << 2, rate.mcs()]);

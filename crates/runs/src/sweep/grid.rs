@@ -374,12 +374,7 @@ fn read_schemes(top: &Section<'_>, first: &Scenario) -> Result<Vec<String>, Scen
         if schemes.iter().any(|known| known == name) {
             return Err(top.wrong("schemes", format!("names {name} twice")));
         }
-        let refused = |error: ScenarioError| match error {
-            ScenarioError::Scheme { scheme, problem, .. } => {
-                ScenarioError::Scheme { place: top.place_of("schemes"), scheme, problem }
-            }
-            other => other,
-        };
+        let refused = |error: ScenarioError| error.of_scheme_at(top.place_of("schemes"));
         first.scheme.with_name(name).map_err(refused)?;
         schemes.push(name.to_owned());
     }
@@ -430,9 +425,15 @@ fn read_seeds(
         }
     }
     if rule.until.is_some() && seeds.len() < rule.round {
-        let problem =
-            format!("are {}; a cell can be stopped early after {} at the soonest", seeds.len(), rule.round);
-        return Err(top.wrong("seeds", problem));
+        let problem = format!(
+            "{} seeds are too few to stop a cell early, after {} at the soonest; allow more, such as --seeds {with_rule}",
+            seeds.len(),
+            rule.round
+        );
+        return Err(match changes.seeds {
+            Some(count) => ScenarioError::Override { option: format!("--seeds {count}"), problem },
+            None => top.wrong("seeds", format!("is not allowed beside until: {problem}")),
+        });
     }
     Ok(seeds)
 }

@@ -37,3 +37,4 @@ pub use report::Findings;
 pub use rule::{Percent, Rule};
 pub use run::{Job, execute};
 pub use scheduler::{Progress, Sweep};
+pub use shipped::shipped;

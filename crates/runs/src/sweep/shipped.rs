@@ -8,6 +8,15 @@ pub(crate) const SHIPPED: [(&str, &str); 2] = [
     ("wifi-sample", include_str!("../../../../sweeps/wifi-sample.toml")),
 ];
 
+/// Names and titles of the grids that come with the program.
+pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SHIPPED.into_iter().map(|(name, text)| {
+        // Every one begins with its title, which a test checks.
+        let title = text.lines().find_map(|line| line.strip_prefix("title = \""));
+        (name, title.and_then(|title| title.strip_suffix('"')).unwrap_or_default())
+    })
+}
+
 /// The text of the grid of that name.
 pub(crate) fn find(name: &str) -> Result<&'static str, ScenarioError> {
     let found = SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);

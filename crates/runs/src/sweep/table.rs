@@ -68,7 +68,11 @@ pub(crate) fn write(
     let partial = path.with_extension("partial");
     let file = File::create(&partial).map_err(RunsError::io("create", &partial))?;
     let encoded = encode(file, table, columns, said);
-    encoded.map_err(|error| RunsError::Table { path: partial.clone(), reason: error.to_string() })?;
+    encoded.map_err(|error| {
+        // A file that is cut off helps nobody.
+        let _ = std::fs::remove_file(&partial);
+        RunsError::Unwritten { path: partial.clone(), reason: error.to_string() }
+    })?;
     std::fs::rename(&partial, path).map_err(RunsError::io("move", &partial))
 }
 
@@ -278,6 +282,18 @@ mod tests {
             column("seed", Values::Whole(vec![Some(i64::MAX), Some(0), None])),
             column("p95", Values::Real(vec![None, None, Some(0.1)])),
         ]
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_leaves_no_part_of_a_table() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let partial = folder.path().join("t.partial");
+        std::os::unix::fs::symlink("/dev/full", &partial).expect("a link");
+        let error = write(&folder.path().join("t.parquet"), "sweep", &columns(), &[]).expect_err("full");
+        let sentence = error.to_string();
+        assert!(sentence.contains("No space left on device") && sentence.contains("make room"), "{sentence}");
+        assert!(!partial.is_symlink() && !sentence.contains("remove it"), "{sentence}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use airbound_air::exchange::ExchangeTiming;
 use airbound_control::frame::StationId;
 use airbound_control::frame::TxDescriptor;
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
@@ -39,6 +39,7 @@ pub struct ExchangeView<'a> {
     pub(crate) on_air: &'a OnAir,
     pub(crate) descriptor: &'a TxDescriptor<Packet>,
     pub(crate) contending: Instant,
+    pub(crate) snr: Option<Decibel>,
     /// Its link, by the lower end.
     pub(crate) link: StationId,
     /// The direction on that link.
@@ -132,6 +133,12 @@ impl<'a> ExchangeView<'a> {
     #[must_use]
     pub const fn first_frame(&self) -> Span {
         self.on_air.timing.first_frame
+    }
+
+    /// The SNR of the data at the receiver; `None` where the channel has none, as an ideal one, and before any data was sent.
+    #[must_use]
+    pub const fn snr(&self) -> Option<Decibel> {
+        self.snr
     }
 
     /// Whether another transmission overlapped.

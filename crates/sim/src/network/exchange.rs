@@ -170,6 +170,7 @@ impl Network {
         first.txop = self.txops;
         first.airtime += timing.end - start;
         if let LinkQuality::Snr(snr) = quality {
+            first.snr = Some(snr);
             let stats = LinkStats { snr: Some(snr), ..Default::default() };
             owner.link.on_link_stats(start, first.descriptor.station, &stats);
         }
@@ -267,6 +268,7 @@ impl Network {
             on_air: one,
             descriptor: &first.descriptor,
             contending: first.contending,
+            snr: first.snr,
             link,
             way,
             flows: &self.parts.flows,

@@ -13,7 +13,7 @@ use airbound_air::channel::AccessId;
 use airbound_control::frame::{StationId, TxDescriptor};
 use airbound_control::link::{Link, Room};
 use airbound_control::rate::LinkStats;
-use airbound_units::{Instant, Span};
+use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
@@ -42,6 +42,8 @@ pub(crate) struct InHardware {
     pub(crate) contending: Instant,
     /// When its first transmission began; `Instant::MAX` until then.
     pub(crate) started: Instant,
+    /// The SNR of its last transmission at the receiver, where its link has one.
+    pub(crate) snr: Option<Decibel>,
     pub(crate) transmissions: u32,
     /// RTS in a row that no CTS followed; where all hear each other they count as transmissions.
     pub(crate) unanswered: u32,
@@ -117,6 +119,7 @@ impl InHardware {
             handed: now,
             contending: Instant::MAX,
             started: Instant::MAX,
+            snr: None,
             transmissions: 0,
             unanswered: 0,
             asks: false,
