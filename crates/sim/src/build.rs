@@ -16,14 +16,15 @@ use airbound_wifi::rate::{Format, Legacy};
 use airbound_wifi::timing::ppdu_duration;
 
 use crate::blueprint::{Blueprint, slot_config};
-use crate::endpoint::{Allocation, AnyEndpoint};
+use crate::endpoint::{Allocation, AnyEndpoint, External};
 use crate::error::BuildError;
 use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
-use crate::measure::Meters;
+use crate::measure::{FlowMeter, Meters};
 use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
+use crate::plugins::Reach;
 use crate::population::Population;
 use crate::site::Site;
 use crate::topology::Tree;
@@ -46,7 +47,7 @@ impl Blueprint<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, meters } =
+        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, mut meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -83,6 +84,7 @@ impl Blueprint<'_> {
         }
 
         self.attach_endpoints(&mut flows, &mut endpoints)?;
+        self.open_gate(&mut flows, &mut endpoints, &mut meters);
 
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
@@ -159,6 +161,25 @@ impl Blueprint<'_> {
         Ok(())
     }
 
+    /// Attaches the endpoint of external packets to the flows of the gate. Their meters sleep until the first packet.
+    fn open_gate(&self, flows: &mut [Flow], endpoints: &mut Vec<AnyEndpoint>, meters: &mut [FlowMeter]) {
+        let id = EndpointId::new(endpoints.len());
+        let mut is_open = false;
+        for ((written, flow), meter) in self.scenario.flows.iter().zip(flows).zip(meters) {
+            let Some(reach) = self.plugins.gate(&written.name) else { continue };
+            flow.endpoint = Some(id);
+            flow.kind = "application";
+            flow.is_local = reach == Reach::AccessPoint;
+            // A packet counts from its IP header on.
+            flow.headers = 0;
+            meter.sleep(flow);
+            is_open = true;
+        }
+        if is_open {
+            endpoints.push(AnyEndpoint::External(External::default()));
+        }
+    }
+
     /// Sets the initial demands; returns the later ones, already checked.
     fn demands(&self, nodes: &mut [Transmitter]) -> Result<Vec<DemandChange>, BuildError> {
         let mut changes = Vec::new();
@@ -197,6 +218,9 @@ impl Blueprint<'_> {
             .map(|flow| {
                 let way = flow.way;
                 let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
+                if flow.is_local {
+                    return WireWay::bypass(draws);
+                }
                 WireWay::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();
