@@ -194,7 +194,7 @@ impl Emulation {
         let mut bridge = Bridge::new(hosts.clone(), tuns, lanes, clock, class.margin());
         let (mut next_look, mut next_report) = (began, began + REPORT);
         let mut asked: Option<Instant> = None;
-        let mut terminated = false;
+        let (mut is_over, mut terminated) = (false, false);
         loop {
             bridge.turn(run).map_err(|(host, source)| EmulateError::Device {
                 host: hosts.all()[host].name.clone(),
@@ -209,8 +209,7 @@ impl Emulation {
                 break;
             }
             jobs.check_started()?;
-            let is_over =
-                request.limit.is_some_and(|limit| now.since(began) >= limit) || run.now() >= run.end();
+            is_over |= request.limit.is_some_and(|limit| now.since(began) >= limit) || run.now() >= run.end();
             if asked.is_none() && (is_over || stop.load(Ordering::Relaxed)) {
                 asked = Some(now);
             }
@@ -232,7 +231,7 @@ impl Emulation {
         }
         let machine = Machine::now();
         drop(report);
-        let (code, failed) = jobs.end();
+        let (code, failed) = jobs.end(is_over);
         let emulation = summary(&mut bridge, class, machine.since(&before));
         let flows = emulation.flows.iter().map(|flow| flow.name.clone()).collect();
         // An emulation that was shorter has no rates.

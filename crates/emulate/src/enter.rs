@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use airbound_linux::namespace::{Closed, Network, Sign, spawn_beside};
+use airbound_linux::namespace::{Closed, Network, Sign, is_own_process, spawn_beside};
 
 use crate::command::code;
 use crate::error::EmulateError;
@@ -43,7 +43,11 @@ impl Running {
 /// # Errors
 /// There is no such host, several emulations have one, or the command cannot be started.
 pub fn enter(host: &str, command: Command) -> Result<u8, EmulateError> {
-    let running: Vec<Running> = Sign::all().iter().filter_map(|sign| Running::read(sign)).collect();
+    let signs = Sign::all();
+    let running = signs.iter().filter_map(|sign| Running::read(sign));
+    // Anybody may hang out a sign, and root would follow it.
+    let running: Vec<Running> =
+        running.filter(|one| is_own_process(one.owner) && is_own_process(one.first)).collect();
     let (process, name) = match host.split_once('/') {
         Some((process, name)) => (process.parse::<i32>().ok(), name),
         None => (None, host),

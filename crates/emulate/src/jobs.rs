@@ -31,6 +31,8 @@ pub(crate) struct Jobs<'a> {
     closed: Closed,
     commands: Vec<&'a HostCommand>,
     states: Vec<State>,
+    /// Those that were asked to end.
+    terminated: Vec<bool>,
     servers: usize,
 }
 
@@ -39,7 +41,8 @@ impl<'a> Jobs<'a> {
     pub(crate) fn new(closed: Closed, request: &'a Request) -> Self {
         let commands: Vec<&HostCommand> = request.all_commands().collect();
         let states = vec![State::Waiting; commands.len()];
-        Self { closed, commands, states, servers: request.servers.len() }
+        let terminated = vec![false; commands.len()];
+        Self { closed, commands, states, terminated, servers: request.servers.len() }
     }
 
     /// Starts the servers and waits until each of their hosts listens, at most for two seconds: some never do.
@@ -116,26 +119,29 @@ impl<'a> Jobs<'a> {
     }
 
     /// Asks all commands to end.
-    pub(crate) fn terminate(&self) {
+    pub(crate) fn terminate(&mut self) {
         for (number, state) in self.states.iter().enumerate() {
             if *state == State::Running {
+                self.terminated[number] = true;
                 self.closed.terminate(number);
             }
         }
     }
 
-    /// Ends all commands; the code of the first one on a station that failed, else 0, and all that failed.
-    pub(crate) fn end(self) -> (u8, Vec<String>) {
-        let Self { closed, commands, states, servers } = self;
+    /// Ends all commands; the code of the first one on a station that failed, else 0, and all that failed. If their `time_is_over`, those
+    /// that were still running have not failed.
+    pub(crate) fn end(self, time_is_over: bool) -> (u8, Vec<String>) {
+        let Self { closed, commands, states, terminated, servers } = self;
         drop(closed);
         let (mut first, mut failed) = (0, Vec::new());
         for (number, (command, state)) in commands.into_iter().zip(states).enumerate() {
             let is_server = number < servers;
             let code = match state {
                 State::Ended(Some(status)) if status.success() => continue,
+                State::Ended(Some(_)) if time_is_over && terminated[number] => continue,
                 State::Ended(Some(status)) => code(status),
                 // A server that is no longer needed has not failed.
-                _ if is_server => continue,
+                _ if is_server || time_is_over => continue,
                 // As by SIGKILL.
                 _ => 137,
             };

@@ -183,6 +183,22 @@ mod tests {
         assert_eq!(six.to_string(), "tcp [fd00::1]:7 > 10.77.0.1:443");
     }
 
+    #[test]
+    fn any_bytes_are_read_without_panic() {
+        bolero::check!().with_type::<(bool, Vec<u8>)>().for_each(|(is_v6, bytes)| {
+            let mut bytes = bytes.clone();
+            // A valid version reaches more of the parser.
+            if let Some(first) = bytes.first_mut() {
+                *first = if *is_v6 { 0x60 } else { 0x40 | *first & 15 };
+            }
+            let Some(headers) = Headers::read(&bytes) else { return };
+            let tuple = Tuple::of(&headers);
+            let chosen = Lane::default().choose(tuple, at(0));
+            assert_eq!(chosen, Chosen { slot: 0, is_new: true });
+            assert!(tuple.to_string().contains(" > ") && !tuple.transport().is_empty());
+        });
+    }
+
     /// Packets of any tuple in any order of time.
     #[derive(Debug, Clone, bolero::TypeGenerator)]
     struct Step {

@@ -24,7 +24,6 @@ use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{FlowMeter, Meters};
 use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
-use crate::plugins::Reach;
 use crate::population::Population;
 use crate::site::Site;
 use crate::topology::Tree;
@@ -166,14 +165,11 @@ impl Blueprint<'_> {
         let id = EndpointId::new(endpoints.len());
         let mut is_open = false;
         for ((written, flow), meter) in self.scenario.flows.iter().zip(flows).zip(meters) {
-            let Some(reach) = self.plugins.gate(&written.name) else { continue };
-            flow.endpoint = Some(id);
-            flow.kind = "application";
-            flow.is_local = reach == Reach::AccessPoint;
-            // A packet counts from its IP header on.
-            flow.headers = 0;
-            meter.sleep(flow);
-            is_open = true;
+            if self.plugins.gate(&written.name).is_some() {
+                flow.endpoint = Some(id);
+                meter.sleep();
+                is_open = true;
+            }
         }
         if is_open {
             endpoints.push(AnyEndpoint::External(External::default()));

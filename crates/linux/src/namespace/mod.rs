@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -180,6 +181,13 @@ pub fn spawn_beside(
     rustix::thread::move_into_link_name_space(processes.as_fd(), None).map_err(entered)?;
     sys::spawn_within(command, &[mounts.as_fd(), network.as_fd()], folder)
         .map_err(LinuxError::system("start the command"))
+}
+
+/// Whether a process is this user's.
+#[must_use]
+pub fn is_own_process(number: i32) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::metadata(format!("/proc/{number}")).is_ok_and(|facts| facts.uid() == own)
 }
 
 /// The present folder as a path.

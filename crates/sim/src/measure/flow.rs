@@ -121,9 +121,8 @@ impl FlowMeter {
         self.keeps_latency = false;
     }
 
-    /// Leaves it out of all results until [`FlowMeter::wake`], as a meter of `flow`.
-    pub(crate) fn sleep(&mut self, flow: &Flow) {
-        self.flow = flow.clone();
+    /// Leaves it out of all results until [`FlowMeter::wake`].
+    pub(crate) const fn sleep(&mut self) {
         self.reported = false;
     }
 
