@@ -214,7 +214,7 @@ impl Bridge {
         true
     }
 
-    /// How late packets were.
+    /// Lateness of packets.
     #[must_use]
     pub const fn lateness(&self) -> &LatenessMeter {
         &self.lateness

@@ -44,7 +44,7 @@ impl Clock {
         }
     }
 
-    /// How often it was put back, and by how much in all.
+    /// Number of times that it was put back, and by how much in all.
     #[must_use]
     pub const fn slips(&self) -> (u64, Span) {
         (self.slips, self.slipped)

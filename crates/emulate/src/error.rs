@@ -55,7 +55,7 @@ pub enum EmulateError {
         command: String,
         /// The host.
         host: String,
-        /// How it ended.
+        /// The status with which it ended.
         status: String,
     },
     /// A flow that was to be left out does not exist.

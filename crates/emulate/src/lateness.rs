@@ -1,4 +1,4 @@
-//! How late packets were released, and whether a run counts.
+//! Lateness of released packets, and the verdict whether a run counts.
 
 use airbound_record::{LatencyHistogram, Lateness, Resolution};
 use airbound_units::Span;
@@ -64,8 +64,15 @@ impl LatenessMeter {
     /// Lateness of first and last packets.
     #[must_use]
     pub fn figures(&self) -> (Lateness, Lateness) {
-        (Lateness::of(&self.first), Lateness::of(&self.last))
+        (figures(&self.first), figures(&self.last))
     }
+}
+
+fn figures(distribution: &LatencyHistogram) -> Lateness {
+    let micros = |span: Span| span.as_nanos() as f64 / 1e3;
+    let at = |quantile| distribution.quantile(quantile).map(micros);
+    let max_us = (distribution.count() > 0).then(|| micros(distribution.max()));
+    Lateness { p50_us: at(0.5), p99_us: at(0.99), p999_us: at(0.999), max_us }
 }
 
 #[cfg(test)]

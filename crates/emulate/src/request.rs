@@ -1,4 +1,4 @@
-//! What is to be emulated.
+//! The request for an emulation.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,7 @@
-//! `emulation` of `summary.json`: how exactly a run in real time kept its times.
+//! `emulation` of `summary.json`: the exactness of a run in real time.
 
-use airbound_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::latency::LatencyHistogram;
 use crate::number;
 
 /// Real time of an emulated run. All of it depends on the machine.
@@ -60,17 +58,6 @@ pub struct Lateness {
     /// Longest.
     #[serde(with = "number::optional")]
     pub max_us: Option<f64>,
-}
-
-impl Lateness {
-    /// The figures of a distribution.
-    #[must_use]
-    pub fn of(distribution: &LatencyHistogram) -> Self {
-        let micros = |span: Span| span.as_nanos() as f64 / 1e3;
-        let at = |quantile| distribution.quantile(quantile).map(micros);
-        let max_us = (distribution.count() > 0).then(|| micros(distribution.max()));
-        Self { p50_us: at(0.5), p99_us: at(0.99), p999_us: at(0.999), max_us }
-    }
 }
 
 /// The packets behind a flow of the results.

@@ -133,7 +133,7 @@ fn protected(run: &EmulateRun) -> Result<Vec<Protected>, CliError> {
         .collect()
 }
 
-/// What class it got, what that costs, and how to get more.
+/// The scheduling class that it got, its cost, and the way to a better one.
 fn introduction(emulation: &Emulation) -> String {
     let class = match emulation.class() {
         Class::RealTime => "real-time class (SCHED_FIFO), packets are late by some 10 us, up to half a core",
