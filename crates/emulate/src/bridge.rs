@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::hosts::{Hosts, Place};
 use crate::lanes::{Lanes, Leg, Pushed};
 use crate::lateness::LatenessMeter;
+use crate::rest::{NAP, Rest};
 
 /// Largest packet, and length of the devices' buffers.
 pub const MTU: u32 = 1500;
@@ -20,6 +21,15 @@ const BATCH: usize = 32;
 const NEAR: Span = Span::from_micros(500);
 /// Longest wait.
 const LONGEST: Span = Span::from_millis(10);
+
+/// An event that ends a sleep early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    /// A packet of a host.
+    Packets,
+    /// None.
+    Time,
+}
 
 /// A packet inside.
 #[derive(Debug, Default)]
@@ -48,6 +58,7 @@ pub struct Bridge {
     clock: Clock,
     /// The time before a deadline at which it ceases to sleep.
     margin: Span,
+    rest: Rest,
     inside: Vec<Inside>,
     free: Vec<usize>,
     passed: Vec<Passed>,
@@ -67,6 +78,7 @@ impl Bridge {
             lanes,
             clock,
             margin,
+            rest: Rest::new(airbound_linux::now()),
             inside: Vec::new(),
             free: Vec::new(),
             passed: Vec::new(),
@@ -82,6 +94,9 @@ impl Bridge {
     /// # Errors
     /// The number of the host whose device failed, and the error.
     pub fn turn(&mut self, run: &mut Run) -> Result<(), (usize, io::Error)> {
+        if self.rest.is_due(airbound_linux::now()) {
+            self.sleep(Wake::Time, NAP);
+        }
         let now = airbound_linux::now();
         self.clock.slip(now, run.now());
         let until = self.clock.simulated(now);
@@ -98,18 +113,30 @@ impl Bridge {
             return Ok(());
         }
         let next = self.clock.machine(run.next_event().min(run.now() + LONGEST + LONGEST));
-        let ahead = next.since(airbound_linux::now());
+        let now = airbound_linux::now();
+        let ahead = next.since(now);
+        let is_rested = self.rest.is_enough(now);
+        let margin = if is_rested { self.margin } else { Span::ZERO };
         if ahead > NEAR {
-            wait(&self.tuns, ahead.saturating_sub(self.margin).min(LONGEST));
-            return Ok(());
+            self.sleep(Wake::Packets, ahead.saturating_sub(margin).min(LONGEST));
+        } else if ahead > margin {
+            self.sleep(Wake::Time, ahead.saturating_sub(margin));
         }
-        if ahead > self.margin {
-            wait(&[], ahead.saturating_sub(self.margin));
+        if ahead > NEAR || !is_rested {
+            return Ok(());
         }
         while airbound_linux::now() < next {
             std::hint::spin_loop();
         }
         Ok(())
+    }
+
+    fn sleep(&mut self, wake: Wake, length: Span) {
+        let begun = airbound_linux::now();
+        let tuns: &[Tun] = if wake == Wake::Packets { &self.tuns } else { &[] };
+        wait(tuns, length);
+        let woken = airbound_linux::now();
+        self.rest.on_sleep(woken, woken.since(begun));
     }
 
     /// Writes packets that have arrived by now.

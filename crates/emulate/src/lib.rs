@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`hosts`] | names, addresses and files of hosts |
 //! | [`slots`], [`lanes`] | connections and the flows that carry them |
-//! | [`bridge`], [`clock`] | the loop between devices and simulation, and its clock |
+//! | [`bridge`], [`clock`], [`rest`] | the loop between devices and simulation, its clock, and its sleep |
 //! | [`lateness`], [`machine`] | how exactly it kept its times, and what the machine did meanwhile |
 //! | [`command`] | commands on hosts |
 //! | [`enter`] | a command beside those of a running emulation |
@@ -29,6 +29,7 @@ pub mod lanes;
 pub mod lateness;
 pub mod machine;
 mod request;
+pub mod rest;
 pub mod slots;
 
 pub use emulation::{Class, Emulation, Finished, Status};
