@@ -7,6 +7,7 @@ use airbound_linux::tun::{Tun, wait};
 use airbound_sim::{Passed, Run};
 use airbound_units::{Instant, Span};
 
+use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::hosts::{Hosts, Place};
 use crate::lanes::{Lanes, Leg, Pushed};
@@ -66,6 +67,7 @@ pub struct Bridge {
     aggregate: Option<Aggregate>,
     strays: u64,
     refused: u64,
+    capture: Option<Capture>,
 }
 
 impl Bridge {
@@ -86,7 +88,18 @@ impl Bridge {
             aggregate: None,
             strays: 0,
             refused: 0,
+            capture: None,
         }
+    }
+
+    /// Captures the packets of stations from now on.
+    pub fn capture(&mut self, capture: Capture) {
+        self.capture = Some(capture);
+    }
+
+    /// The capture, at the end.
+    pub const fn take_capture(&mut self) -> Option<Capture> {
+        self.capture.take()
     }
 
     /// Advances to the present, takes packets in, and waits until something is to be done, at most for 10 ms.
@@ -167,7 +180,13 @@ impl Bridge {
                 self.close_aggregate();
                 self.aggregate = Some(Aggregate { to, due, first: before, last: before });
             }
-            self.refused += u64::from(!self.tuns[to].write(&self.inside[place].bytes));
+            let bytes = &self.inside[place].bytes;
+            self.refused += u64::from(!self.tuns[to].write(bytes));
+            if let Some(capture) = &mut self.capture
+                && self.hosts.all()[to].place != Place::Wire
+            {
+                capture.add(at, bytes);
+            }
             let after = airbound_linux::now().since(due);
             self.lateness.on_packet(before);
             if let Some(open) = &mut self.aggregate {
@@ -216,6 +235,11 @@ impl Bridge {
     /// Sends a packet that a host sent on its way; returns whether it is inside now.
     fn enter(&mut self, run: &mut Run, from: usize, place: usize) -> bool {
         let inside = &mut self.inside[place];
+        if let Some(capture) = &mut self.capture
+            && self.hosts.all()[from].place != Place::Wire
+        {
+            capture.add(run.now(), &inside.bytes);
+        }
         let headers = Headers::read(&inside.bytes);
         let to = headers.as_ref().and_then(|headers| self.hosts.of_address(headers.destination));
         let (Some(headers), Some(to)) = (headers, to) else {

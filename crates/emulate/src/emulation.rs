@@ -11,6 +11,7 @@ use airbound_runs::{BuiltRun, Named, Opened};
 use airbound_units::{Instant, Span};
 
 use crate::bridge::{Bridge, MTU};
+use crate::capture::{Capture, Prepared};
 use crate::clock::Clock;
 use crate::enter::sign_of;
 use crate::error::EmulateError;
@@ -67,6 +68,7 @@ pub struct Emulation {
     lanes: Lanes,
     tuns: Vec<Tun>,
     closed: Closed,
+    capture: Option<Prepared>,
     class: Class,
     /// Open for `enter`, which finds them by the signs.
     _networks: Vec<Network>,
@@ -103,6 +105,8 @@ pub struct Finished {
     pub code: u8,
     /// Commands that ended otherwise than with 0, and how.
     pub failed: Vec<String>,
+    /// Packets that the capture lacks, because the disk was too slow.
+    pub left_out: u64,
 }
 
 impl Emulation {
@@ -122,6 +126,7 @@ impl Emulation {
             .check_demands(built.run())
             .map_err(|(condition, reason)| EmulateError::Demand { condition, reason })?;
 
+        let capture = request.capture.as_deref().map(Prepared::new).transpose()?;
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let mut signs: Vec<Sign> = hosts.all().iter().filter_map(|_| Sign::blank().ok()).collect();
         let world = World::enter(&files(&hosts))?;
@@ -142,7 +147,18 @@ impl Emulation {
             // Without a sign nobody can enter, and all else works.
             let _ = sign.show(&sign_of(&host.name, &closed, network));
         }
-        Ok(Self { request, hosts, built, lanes, tuns, closed, class, _networks: networks, _signs: signs })
+        Ok(Self {
+            request,
+            hosts,
+            built,
+            lanes,
+            tuns,
+            closed,
+            capture,
+            class,
+            _networks: networks,
+            _signs: signs,
+        })
     }
 
     /// The scheduling class that it got.
@@ -172,7 +188,7 @@ impl Emulation {
     }
 
     fn run_reporting(self, stop: &AtomicBool, report: SyncSender<Status>) -> Result<Finished, EmulateError> {
-        let Self { request, hosts, built, lanes, mut tuns, closed, class, _networks, _signs } = self;
+        let Self { request, hosts, built, lanes, mut tuns, closed, capture, class, _networks, _signs } = self;
         let mut paced = built.record(&request.folder, request.tables)?;
         let run = paced.run();
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up);
@@ -192,6 +208,9 @@ impl Emulation {
         let began = airbound_linux::now();
         let clock = Clock::new(began, run.now());
         let mut bridge = Bridge::new(hosts.clone(), tuns, lanes, clock, class.margin());
+        if let Some(capture) = capture {
+            bridge.capture(capture.begin()?);
+        }
         let (mut next_look, mut next_report) = (began, began + REPORT);
         let mut asked: Option<Instant> = None;
         let (mut is_over, mut terminated) = (false, false);
@@ -236,8 +255,9 @@ impl Emulation {
         let flows = emulation.flows.iter().map(|flow| flow.name.clone()).collect();
         // An emulation that was shorter has no rates.
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up + Span::from_millis(1));
+        let left_out = bridge.take_capture().map_or(Ok(0), Capture::finish)?;
         let (folder, summary) = paced.finish(&request.scenario()?, emulation)?;
-        Ok(Finished { folder, summary, flows, code, failed })
+        Ok(Finished { folder, summary, flows, code, failed, left_out })
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`slots`], [`lanes`] | connections and the flows that carry them |
 //! | [`bridge`], [`clock`], [`rest`] | the loop between devices and simulation, its clock, and its sleep |
 //! | [`lateness`], [`machine`] | how exactly it kept its times, and what the machine did meanwhile |
+//! | [`capture`] | packets as a capture |
 //! | [`command`] | commands on hosts |
 //! | [`enter`] | a command beside those of a running emulation |
 //!
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bridge;
+pub mod capture;
 pub mod clock;
 pub mod command;
 mod emulation;

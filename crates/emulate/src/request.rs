@@ -42,6 +42,8 @@ pub struct Request {
     pub folder: PathBuf,
     /// The tables in it.
     pub tables: Tables,
+    /// File for the packets of stations.
+    pub capture: Option<PathBuf>,
     /// Where the commands' standard output goes.
     pub output: Output,
 }

@@ -9,8 +9,8 @@ const WINDOW: Span = Span::from_millis(50);
 const AWAKE: Span = Span::from_millis(1);
 /// The sleep that is due then.
 pub const NAP: Span = Span::from_micros(100);
-/// Share of a window that has to be spent asleep.
-const LEAST: f64 = 0.2;
+/// One part in so many of a window has to be spent asleep.
+const PART: u64 = 5;
 
 /// Decides whether there is enough rest to wait busily.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Rest {
     pub fn is_enough(&mut self, now: Instant) -> bool {
         let length = now.since(self.begun);
         if length >= WINDOW {
-            self.is_enough = self.slept.as_secs_f64() >= LEAST * length.as_secs_f64();
+            self.is_enough = self.slept * PART >= length;
             (self.begun, self.slept) = (now, Span::ZERO);
         }
         self.is_enough

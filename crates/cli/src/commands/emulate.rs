@@ -13,6 +13,7 @@ use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status,
 use airbound_record::{EmulationSummary, Lateness, Tables};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
+use airbound_runs::output::STDOUT;
 use airbound_runs::{Opened, facts};
 use airbound_units::Span;
 
@@ -46,6 +47,9 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = Opened::by_name(run.scenario.as_deref().unwrap_or_default(), &run.changes.overrides()?)?;
     super::warn(&opened, verbosity);
     let named = opened.scheme(run.scheme.as_deref())?;
+    if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
+        return Err(CliError::Input("--pcap -: standard output is the command's; name a file".to_owned()));
+    }
     let strict = run.strict;
     let label = named.label.clone();
     let folder = run.out.clone().unwrap_or_else(|| {
@@ -59,6 +63,7 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
         without: run.without.clone(),
         protected: protected(&run)?,
         limit: run.limit,
+        capture: run.pcap.clone(),
         folder: folder.clone(),
         tables: if run.log_packets { Tables::ALL } else { Tables::SMALL },
         output: if verbosity.json { Output::Error } else { Output::Same },
@@ -189,6 +194,9 @@ fn tell(
             text += &format!("\n{}", timing(emulation));
         }
         text += &format!("\nRun:    {}\nReport: {}", folder.display(), report.display());
+        if finished.left_out > 0 {
+            text += &format!("\nThe capture lacks {} packets: the disk was too slow", finished.left_out);
+        }
         output::remark(&text);
     }
     Ok(())

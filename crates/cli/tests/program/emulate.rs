@@ -122,7 +122,7 @@ fn talk() {
 fn programs_talk_over_air_and_wire() {
     let Some(emulator) = Emulator::new() else { return };
     let arguments = ["--server", &program("echo", ""), "--station", "near", "--scheme", "last-pq"];
-    let protect = ["--protect", "udp dport 5000", "--p95", "20ms", "--json"];
+    let protect = ["--protect", "udp dport 5000", "--p95", "20ms", "--json", "--pcap", "near.pcap"];
     let talk = program("talk", "server 40 5000");
     let output = emulator.run(&[&arguments[..], &protect, &["--", "sh", "-c", &talk]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -144,6 +144,14 @@ fn programs_talk_over_air_and_wire() {
     let first = &emulation.flows.iter().find(|flow| flow.name == names[0]).expect("a flow").first;
     assert!(first.starts_with("udp [fd77:a1b0::2]:") && first.ends_with(" > [fd77:a1b0::1]:5000"), "{first}");
     assert!(emulator.place.path("out/report.html").is_file());
+    // Each datagram is there where it is sent and where its answer arrives, with its content.
+    let capture = emulator.place.bytes("near.pcap");
+    for number in 0..30u8 {
+        let runs = capture.chunk_by(|a, b| a == b).filter(|run| run[0] == number && run.len() >= 500);
+        // The transfer is full of sevens.
+        let found = runs.count();
+        assert!(found == 2 || number == 7, "{found} of datagram {number}");
+    }
 }
 
 #[test]
