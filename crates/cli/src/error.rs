@@ -54,9 +54,11 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Emulate(#[from] EmulateError),
     /// A command in an emulation ended so.
+    #[cfg(target_os = "linux")]
     #[error("{0}")]
     Emulated(String, u8),
     /// An emulation does not count, where only one that does will do.
+    #[cfg(target_os = "linux")]
     #[error("this run does not count: more than 1 % of its packets were more than 1 ms late")]
     Uncounted,
     /// The input is wrong, or asks for what cannot be done.
@@ -90,7 +92,9 @@ impl CliError {
             Self::Emulate(EmulateError::Runs(error)) => code_of_runs(error),
             #[cfg(target_os = "linux")]
             Self::Emulate(EmulateError::Device { .. }) | Self::Uncounted => 1,
-            Self::Elsewhere(code) | Self::Emulated(_, code) => *code,
+            #[cfg(target_os = "linux")]
+            Self::Emulated(_, code) => *code,
+            Self::Elsewhere(code) => *code,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,
             Self::AgentEnded(_) => 1,
