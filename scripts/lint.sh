@@ -62,8 +62,10 @@ layers() {
     imports feasibility "units random wifi air traffic senders control scenario" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
+    # the language of conditions is the agent's
+    imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs" || bad=1
-    imports cli "units record report control scenario sim linux agent lab feasibility runs console" || bad=1
+    imports cli "units record report control scenario sim linux agent lab emulate feasibility runs console" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab feasibility runs console" || bad=1
     # The product contains neither the studies nor their own dependencies.

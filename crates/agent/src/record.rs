@@ -47,6 +47,7 @@ pub fn summary(snapshot: &Snapshot) -> Summary {
         air: AirSummary { busy_share: shares.iter().sum(), collision_rate: None },
         jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&shares) },
         networks: Vec::new(),
+        emulation: None,
         flows,
         stations,
         session: None,

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod agent;
 #[cfg(target_os = "linux")]
+pub(crate) mod emulate;
+#[cfg(target_os = "linux")]
 pub(crate) mod lab;
 pub(crate) mod sweep;
 
@@ -75,6 +77,9 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Lab(lab::Lab),
+    /// Run real applications over the simulated air, in real time
+    #[cfg(target_os = "linux")]
+    Emulate(Box<emulate::Emulate>),
     /// Keep latency demands on a Linux access point
     #[cfg(target_os = "linux")]
     #[command(subcommand)]

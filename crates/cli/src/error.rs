@@ -5,6 +5,8 @@ use std::path::Path;
 
 use airbound_agent::AgentError;
 use airbound_console::OutputError;
+#[cfg(target_os = "linux")]
+use airbound_emulate::EmulateError;
 use airbound_feasibility::PlanError;
 use airbound_lab::LabError;
 #[cfg(target_os = "linux")]
@@ -47,6 +49,18 @@ pub(crate) enum CliError {
     /// It showed no sign of life.
     #[error("the agent showed no sign of life for {0} and was ended; its rules are removed")]
     AgentHung(Span),
+    /// An emulation.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Emulate(#[from] EmulateError),
+    /// A command in an emulation ended so.
+    #[cfg(target_os = "linux")]
+    #[error("{0}")]
+    Emulated(String, u8),
+    /// An emulation does not count, where only one that does will do.
+    #[cfg(target_os = "linux")]
+    #[error("this run does not count: more than 1 % of its packets were more than 1 ms late")]
+    Uncounted,
     /// The input is wrong, or asks for what cannot be done.
     #[error("{0}")]
     Input(String),
@@ -74,6 +88,12 @@ impl CliError {
             Self::Runs(error) => code_of_runs(error),
             Self::Lab(LabError::Guest(_)) | Self::AgentHung(_) | Self::Panic | Self::Unmet(..) => 1,
             Self::Output(error) => error.code(),
+            #[cfg(target_os = "linux")]
+            Self::Emulate(EmulateError::Runs(error)) => code_of_runs(error),
+            #[cfg(target_os = "linux")]
+            Self::Emulate(EmulateError::Device { .. }) | Self::Uncounted => 1,
+            #[cfg(target_os = "linux")]
+            Self::Emulated(_, code) => *code,
             Self::Elsewhere(code) => *code,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,

@@ -8,6 +8,7 @@
 //! | [`nl80211`] | Wi-Fi interfaces, stations, counters, settings |
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
+//! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
 //!
@@ -21,6 +22,7 @@ pub mod completions;
 mod error;
 pub mod interface;
 pub mod monitor;
+pub mod namespace;
 pub mod neighbours;
 mod netlink;
 pub mod nfqueue;
@@ -30,6 +32,7 @@ pub mod packet;
 pub mod privileges;
 pub mod probe;
 mod sys;
+pub mod tun;
 
 pub use address::{MacAddress, ParseMacAddressError};
 pub use error::LinuxError;

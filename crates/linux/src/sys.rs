@@ -1,10 +1,12 @@
-//! System calls without a safe wrapper elsewhere: bpf(2), shared memory of eBPF, netlink socket options, and recvmmsg(2). The interface
-//! is safe: callers pass slices and get numbers, slices and owned descriptors.
+//! System calls without a safe wrapper elsewhere: bpf(2), shared memory of eBPF, netlink socket options, recvmmsg(2), and those that make
+//! processes, namespaces and TUN devices. The interface is safe: callers pass slices and get numbers, slices and owned descriptors.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -397,4 +399,74 @@ pub(crate) fn bpf_module_types(module: &str) -> io::Result<OwnedFd> {
             return Ok(fd);
         }
     }
+}
+
+/// Moves this thread, or its children to come, into new namespaces.
+pub(crate) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
+    if flags.contains(rustix::thread::UnshareFlags::FILES) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: descriptors stay shared, as just checked.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Starts a process that runs `act` in a copy of this one and ends with the code that it returns.
+///
+/// # Errors
+/// This process has several threads, whose locks nobody would release in the copy, or the kernel refuses.
+pub(crate) fn fork(act: impl FnOnce() -> u8) -> io::Result<rustix::process::Pid> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("the process has several threads"));
+    }
+    // SAFETY: this is the only thread, so that the copy is whole.
+    let child = check(unsafe { libc::fork() }.into())?;
+    if let Some(child) = rustix::process::Pid::from_raw(child as libc::pid_t) {
+        return Ok(child);
+    }
+    let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).unwrap_or(101);
+    // SAFETY: no precondition. The parent's destructors and buffers are the parent's.
+    unsafe { libc::_exit(code.into()) }
+}
+
+/// Starts a command within namespaces, which it enters in their order, and in `folder` as they show it.
+pub(crate) fn spawn_within(
+    mut command: Command,
+    namespaces: &[BorrowedFd<'_>],
+    folder: std::ffi::CString,
+) -> io::Result<Child> {
+    let entered: Vec<libc::c_int> = namespaces.iter().map(AsRawFd::as_raw_fd).collect();
+    let enter = move || {
+        for fd in &entered {
+            // SAFETY: no memory is passed. The descriptors are open: they are borrowed until the command is started.
+            check(unsafe { libc::setns(*fd, 0) }.into())?;
+        }
+        // A folder that the namespaces do not show leaves the command at the root.
+        let _ = rustix::process::chdir(&*folder);
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls only; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(enter) }.spawn()
+}
+
+/// Puts this thread into the class SCHED_FIFO, in which its children are not.
+pub(crate) fn set_real_time(priority: u8) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority.into() };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the kernel reads a value that lives until the call returns.
+    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }.into()).map(drop)
+}
+
+/// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, without a header before its packets.
+pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    // SAFETY: all bytes zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the kernel reads and writes an ifreq, which lives until the call returns.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into()).map(drop)
 }

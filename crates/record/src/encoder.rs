@@ -26,6 +26,7 @@ pub(crate) struct TableEncoder<R: Row> {
     file: SerializedFileWriter<File>,
     columns: Vec<ColumnBuffer>,
     rows: usize,
+    info: RunInfo,
     row: std::marker::PhantomData<R>,
 }
 
@@ -34,10 +35,21 @@ impl<R: Row> TableEncoder<R> {
         let file = File::create(path).map_err(RecordError::io("create", path))?;
         let encode = |source| RecordError::Encode { path: path.to_owned(), source };
         let schema = table::schema::<R>().map_err(encode)?;
-        let file =
-            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>(info))).map_err(encode)?;
+        let file = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>())).map_err(encode)?;
         let columns = R::COLUMNS.iter().map(|column| ColumnBuffer::new(column.storage)).collect();
-        Ok(Self { path: path.to_owned(), file, columns, rows: 0, row: std::marker::PhantomData })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            columns,
+            rows: 0,
+            info: info.clone(),
+            row: std::marker::PhantomData,
+        })
+    }
+
+    /// Replaces the metadata of the run.
+    pub(crate) fn set_info(&mut self, info: &RunInfo) {
+        self.info.clone_from(info);
     }
 
     /// Appends rows, and writes each full row group.
@@ -58,7 +70,10 @@ impl<R: Row> TableEncoder<R> {
     /// Writes the last row group and the footer.
     pub(crate) fn finish(mut self) -> Result<(), RecordError> {
         self.write_group()?;
-        let Self { path, mut file, .. } = self;
+        let Self { path, mut file, info, .. } = self;
+        for (key, value) in info.metadata::<R>() {
+            file.append_key_value_metadata(KeyValue { key: key.to_owned(), value: Some(value) });
+        }
         file.finish().map_err(|source| RecordError::Encode { path, source })?;
         Ok(())
     }
@@ -110,17 +125,11 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &ColumnBuffer) 
     Ok(())
 }
 
-fn properties<R: Row>(info: &RunInfo) -> WriterProperties {
-    let metadata = info
-        .metadata::<R>()
-        .into_iter()
-        .map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) })
-        .collect();
+fn properties<R: Row>() -> WriterProperties {
     // Delta encoding makes ascending timestamps small and is faster than plain encoding; Snappy then reduces constant
     // columns, at a few per cent of the time (docs/reference/file-formats.md has figures).
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("airbound {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(metadata))
         .set_dictionary_enabled(false)
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::None)

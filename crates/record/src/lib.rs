@@ -5,6 +5,7 @@
 
 mod column;
 mod counts;
+mod emulation;
 mod encoder;
 mod error;
 mod folder;
@@ -20,6 +21,7 @@ mod stage;
 mod summary;
 mod table;
 
+pub use emulation::{ApplicationFlow, EmulationSummary, Lateness};
 pub use error::RecordError;
 pub use folder::{Existing, RunFolder};
 pub use info::{RunInfo, SCHEMA_VERSION};

@@ -89,6 +89,7 @@ enum Batch {
     Frames(Vec<FrameRow>),
     Series(Vec<SeriesRow>),
     Distributions(Vec<DistributionRow>),
+    Info(Box<RunInfo>),
 }
 
 impl Batch {
@@ -148,7 +149,25 @@ impl Encoders {
             Batch::Frames(rows) => extend(&mut self.frames, rows),
             Batch::Series(rows) => extend(&mut self.series, rows),
             Batch::Distributions(rows) => extend(&mut self.distributions, rows),
+            Batch::Info(info) => {
+                self.set_info(info);
+                Ok(())
+            }
         }
+    }
+
+    fn set_info(&mut self, info: &RunInfo) {
+        fn set<R: Row>(table: &mut Option<TableEncoder<R>>, info: &RunInfo) {
+            if let Some(table) = table {
+                table.set_info(info);
+            }
+        }
+        set(&mut self.packets, info);
+        set(&mut self.hops, info);
+        set(&mut self.txops, info);
+        set(&mut self.frames, info);
+        set(&mut self.series, info);
+        set(&mut self.distributions, info);
     }
 
     fn finish(self) -> Result<(), RecordError> {
@@ -255,6 +274,11 @@ impl Recorder {
     #[must_use]
     pub const fn failed(&self) -> bool {
         self.error.is_some()
+    }
+
+    /// Replaces the metadata of the run: names of flows that were not known at its beginning.
+    pub fn set_info(&mut self, info: &RunInfo) {
+        self.hand_over(Batch::Info(Box::new(info.clone())));
     }
 
     /// Completes the tables, writes the resolved `scenario`, the summary and the performance, and replaces an earlier run.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::emulation::EmulationSummary;
 use crate::error::RecordError;
 use crate::number;
 
@@ -41,6 +42,9 @@ pub struct Summary {
     /// of the channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<NetworkSummary>,
+    /// Emulated runs only: their real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationSummary>,
 }
 
 /// QoE of a conference's users, fairness and utility (Plum, equations 1 and 2), all from 0 to 1.

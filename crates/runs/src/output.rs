@@ -19,6 +19,8 @@ pub const STDOUT: &str = "-";
 pub enum Kind {
     /// A capture of a simulated run.
     Capture,
+    /// A capture of whole packets of an emulated run.
+    Packets,
     /// A page of this program.
     Page,
     /// A log of the laboratory's machine.
@@ -39,20 +41,30 @@ const LATEST: u32 = 86_400;
 
 /// The header of a capture.
 pub(crate) fn capture_header() -> Vec<u8> {
+    header(SNAP_LENGTH, LINK_TYPE)
+}
+
+/// The header of a capture of whole IP packets (LINKTYPE_RAW), with times in nanoseconds.
+#[must_use]
+pub fn packets_header() -> Vec<u8> {
+    header(65_535, 101)
+}
+
+fn header(snap_length: u32, link_type: u32) -> Vec<u8> {
     let mut header = Vec::with_capacity(24);
     header.extend(MAGIC.to_le_bytes());
     // Version 2.4, times in UTC, no statement on their accuracy.
     header.extend([2, 0, 4, 0]);
     header.extend([0; 8]);
-    header.extend(SNAP_LENGTH.to_le_bytes());
-    header.extend(LINK_TYPE.to_le_bytes());
+    header.extend(snap_length.to_le_bytes());
+    header.extend(link_type.to_le_bytes());
     header
 }
 
 impl Kind {
     const fn name(self) -> &'static str {
         match self {
-            Self::Capture => "capture",
+            Self::Capture | Self::Packets => "capture",
             Self::Page => "report",
             Self::Log => "log",
         }
@@ -64,8 +76,9 @@ impl Kind {
             return true;
         }
         match self {
-            Self::Capture => {
-                let Some(frames) = beginning.strip_prefix(capture_header().as_slice()) else { return false };
+            Self::Capture | Self::Packets => {
+                let header = if self == Self::Packets { packets_header() } else { capture_header() };
+                let Some(frames) = beginning.strip_prefix(header.as_slice()) else { return false };
                 let first = frames.first_chunk().map(|seconds| u32::from_le_bytes(*seconds));
                 first.is_none_or(|seconds| seconds <= LATEST)
             }

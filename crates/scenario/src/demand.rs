@@ -23,6 +23,12 @@ pub struct DemandSchedule {
 }
 
 impl DemandSchedule {
+    /// One demand for the whole run.
+    #[must_use]
+    pub fn always(demand: Demand) -> Self {
+        Self { steps: vec![(Span::ZERO, Some(demand))] }
+    }
+
     /// The demands in order of time, each with its start, counted from the beginning of the run.
     #[must_use]
     pub fn steps(&self) -> &[(Span, Option<Demand>)] {

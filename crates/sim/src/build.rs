@@ -16,12 +16,12 @@ use airbound_wifi::rate::{Format, Legacy};
 use airbound_wifi::timing::ppdu_duration;
 
 use crate::blueprint::{Blueprint, slot_config};
-use crate::endpoint::{Allocation, AnyEndpoint};
+use crate::endpoint::{Allocation, AnyEndpoint, External};
 use crate::error::BuildError;
 use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
-use crate::measure::Meters;
+use crate::measure::{FlowMeter, Meters};
 use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
@@ -47,7 +47,7 @@ impl Blueprint<'_> {
         let nodes = 1 + stations + neighbours;
 
         let tree = Tree::of(scenario, nodes);
-        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, meters } =
+        let Population { tree, mut flows, mut endpoints, downlinks, uplinks, sources, mut meters } =
             Population::of(self, tree, end)?;
         let mut built = vec![self.access_point(&flows)?];
         for station in 1..=stations {
@@ -84,6 +84,7 @@ impl Blueprint<'_> {
         }
 
         self.attach_endpoints(&mut flows, &mut endpoints)?;
+        self.open_gate(&mut flows, &mut endpoints, &mut meters);
 
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
@@ -173,6 +174,22 @@ impl Blueprint<'_> {
         Ok(())
     }
 
+    /// Attaches the endpoint of external packets to the flows of the gate. Their meters sleep until the first packet.
+    fn open_gate(&self, flows: &mut [Flow], endpoints: &mut Vec<AnyEndpoint>, meters: &mut [FlowMeter]) {
+        let id = EndpointId::new(endpoints.len());
+        let mut is_open = false;
+        for ((written, flow), meter) in self.scenario.flows.iter().zip(flows).zip(meters) {
+            if self.plugins.gate(&written.name).is_some() {
+                flow.endpoint = Some(id);
+                meter.sleep();
+                is_open = true;
+            }
+        }
+        if is_open {
+            endpoints.push(AnyEndpoint::External(External::default()));
+        }
+    }
+
     /// Sets the initial demands; returns the later ones, already checked.
     fn demands(&self, nodes: &mut [Transmitter]) -> Result<Vec<DemandChange>, BuildError> {
         let mut changes = Vec::new();
@@ -211,6 +228,9 @@ impl Blueprint<'_> {
             .map(|flow| {
                 let way = flow.way;
                 let draws = Stream::new(self.seed, Purpose::Wire, flow.entity() * 2 + direction);
+                if flow.is_local {
+                    return WireWay::bypass(draws);
+                }
                 WireWay::new(way.delay, way.jitter, way.loss, draws)
             })
             .collect();

@@ -63,6 +63,8 @@ pub(crate) struct Flow {
     pub(crate) headers: u64,
     /// Its delay, jitter and loss on the wire.
     pub(crate) way: WireWay,
+    /// Whether it ends at the access point, which passes its packets to another station: the wire is not on its path.
+    pub(crate) is_local: bool,
     /// The number of its entry in the scenario; acknowledgements have that of the acknowledged flow.
     pub(crate) origin: u32,
     /// Whether it belongs to a contending network, which the summary omits.

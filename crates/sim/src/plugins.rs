@@ -1,6 +1,7 @@
 //! Plugins of a run: custom queues, rate controls or senders for the slots that the scheme leaves to them, and custom transports
 //! in place of the traffic of flows.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,6 +64,15 @@ pub(crate) struct Attachment {
     pub(crate) make: MakeEndpoint,
 }
 
+/// The far end of a flow of a [gate](Plugins::open_gate).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A server behind the wire.
+    Wire,
+    /// The access point itself, which passes packets from station to station.
+    AccessPoint,
+}
+
 /// The plugins of a run, at most one for each slot; none by default.
 #[derive(Clone, Default)]
 pub struct Plugins {
@@ -70,6 +80,7 @@ pub struct Plugins {
     rate: Option<Make<dyn RateDecider>>,
     sender: Option<Make<dyn CustomControl>>,
     endpoints: Vec<Attachment>,
+    gate: BTreeMap<String, Reach>,
 }
 
 impl Plugins {
@@ -88,6 +99,17 @@ impl Plugins {
         self.endpoints.push(Attachment { flows: flows.into_iter().map(Into::into).collect(), make });
     }
 
+    /// Makes the flow of this name carry the caller's packets ([`Run::push`](crate::Run::push)) in place of its own traffic. It is
+    /// part of the results once it has carried one.
+    pub fn open_gate(&mut self, flow: impl Into<String>, reach: Reach) {
+        self.gate.insert(flow.into(), reach);
+    }
+
+    /// The far end of a flow that carries the caller's packets; `None` for another flow.
+    pub(crate) fn gate(&self, flow: &str) -> Option<Reach> {
+        self.gate.get(flow).copied()
+    }
+
     /// The attached endpoints.
     pub(crate) fn endpoints(&self) -> &[Attachment] {
         &self.endpoints
@@ -95,13 +117,18 @@ impl Plugins {
 
     /// Whether an endpoint replaces the traffic of a flow.
     pub(crate) fn replaces(&self, flow: &str) -> bool {
-        self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
+        self.gate.contains_key(flow)
+            || self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
     }
 
     /// Checks that the scenario has all flows with attached endpoints.
     pub(crate) fn check_flows(&self, scenario: &Scenario) -> Result<(), BuildError> {
         let is_unknown = |name: &&String| scenario.flows.iter().all(|flow| flow.name != **name);
-        match self.endpoints.iter().flat_map(|one| &one.flows).find(is_unknown) {
+        let attached = self.endpoints.iter().flat_map(|one| &one.flows);
+        // Flows of a gate are many: they are looked up by name, not one by one.
+        let known = scenario.flows.iter().filter(|flow| self.gate.contains_key(&flow.name)).count();
+        let gone = if known < self.gate.len() { self.gate.keys().find(is_unknown) } else { None };
+        match attached.chain(gone).find(is_unknown) {
             Some(flow) => Err(BuildError::NoFlow { flow: flow.clone() }),
             None => Ok(()),
         }

@@ -17,7 +17,7 @@ use airbound_control::queue::Protection;
 use airbound_scenario::{Scenario, Scheme, Traffic};
 
 /// The simulated part of a run.
-enum Engine {
+pub(crate) enum Engine {
     /// Networks, and their members in the scenario, in the order of the domains.
     Networks(Domains, Vec<Member>),
     /// A conference, optionally over a network.
@@ -26,15 +26,15 @@ enum Engine {
 
 /// A run in progress.
 pub struct Run {
-    engine: Engine,
+    pub(crate) engine: Engine,
     audience: Option<Audience>,
-    info: RunInfo,
+    pub(crate) info: RunInfo,
     scheme: Scheme,
     /// Whether a flow uses the scheme's sender.
     has_sender: bool,
     /// The congestion control of the first real-time video.
     media_sender: Option<&'static str>,
-    duration: Span,
+    pub(crate) duration: Span,
 }
 
 impl Run {
@@ -199,6 +199,7 @@ impl Run {
             jain: figures.jain,
             session: None,
             networks,
+            emulation: None,
         };
         let outcome = Outcome {
             summary,

@@ -5,6 +5,8 @@ mod agent;
 mod check;
 mod compare;
 mod demo;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod explain;
 mod init;
 #[cfg(target_os = "linux")]
@@ -61,6 +63,8 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Validate(study) => studies::start(&["validate"], study.arguments, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, host, verbosity),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(emulate) => emulate::emulate(*emulate, verbosity),
         #[cfg(target_os = "linux")]
         Command::Agent(agent) => agent::agent(agent, verbosity),
     }

@@ -3,6 +3,8 @@
 mod capture;
 mod commands;
 mod conferences;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod golden;
 mod groups;
 mod interrupt;

@@ -536,6 +536,7 @@ impl<'a> Measurements<'a> {
             duration_s: seconds,
             jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) },
             networks: Vec::new(),
+            emulation: None,
             air: AirSummary {
                 busy_share: self.busy.as_secs_f64() / seconds,
                 collision_rate: (self.attempts > 0).then(|| self.collided as f64 / self.attempts as f64),

@@ -271,6 +271,7 @@ pub fn summary() -> Summary {
         jain: Jain { goodput: Jain::index(&[44.25, 0.0]), airtime: None },
         session: None,
         networks: Vec::new(),
+        emulation: None,
     }
 }
 

@@ -32,6 +32,7 @@ impl Made {
             jain: Jain::default(),
             session: None,
             networks: Vec::new(),
+            emulation: None,
         };
         Self { name: name.to_owned(), summary, stages: Vec::new() }
     }

@@ -155,6 +155,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
         jain: Jain { goodput: Jain::index(&goodputs), airtime: Some(0.98) },
         session: None,
         networks: Vec::new(),
+        emulation: None,
     };
     let performance =
         Performance { events: 100, wall_s: 0.5, simulated_s_per_wall_s: 40.0, peak_rss_mb: Some(20.0) };

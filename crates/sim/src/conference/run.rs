@@ -235,6 +235,7 @@ impl ConferenceRun {
             jain: Jain { goodput, airtime },
             session: Some(session),
             networks: Vec::new(),
+            emulation: None,
         };
         Ok(Outcome { summary, wifi_latency, distributions, events })
     }

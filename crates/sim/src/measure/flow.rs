@@ -121,6 +121,18 @@ impl FlowMeter {
         self.keeps_latency = false;
     }
 
+    /// Leaves it out of all results until [`FlowMeter::wake`].
+    pub(crate) const fn sleep(&mut self) {
+        self.reported = false;
+    }
+
+    /// Reports it from now on, under a name and perhaps against a demand.
+    pub(crate) fn wake(&mut self, name: &str, demand: Option<DemandMeter>) {
+        self.flow.name = name.to_owned();
+        self.reported = true;
+        self.demand = demand;
+    }
+
     /// Notes that a queue has protected it automatically since `since`, for `pattern`.
     pub(crate) fn on_found(&mut self, since: Instant, pattern: Pattern) {
         let first = self.found.map_or(since, |(first, _)| first);

@@ -340,6 +340,12 @@ impl Meters {
         self.observer.observer
     }
 
+    /// Makes `now` the end of the run; returns the measured time.
+    pub(crate) fn end_at(&mut self, now: Instant) -> Span {
+        self.end = now;
+        self.measured()
+    }
+
     /// The length of the measured time.
     pub(crate) fn measured(&self) -> Span {
         self.end - self.measured_from

@@ -236,6 +236,29 @@ impl Domains {
         }
     }
 
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    pub(crate) fn next_event(&mut self) -> Instant {
+        match self.only() {
+            Some(only) => only.next_event(),
+            None => self.next.iter().map(|next| next.0).min().unwrap_or(Instant::MAX),
+        }
+    }
+
+    /// Lets the network with this number, in the order of [`Self::networks`], act between two events.
+    pub(crate) fn act<T>(&mut self, number: usize, act: impl FnOnce(&mut Network) -> T) -> Option<T> {
+        let mut first = 0;
+        for (domain, next) in self.domains.iter_mut().zip(&mut self.next) {
+            let count = domain.networks.len();
+            if number < first + count {
+                let result = act(domain.acting(number - first));
+                *next = domain.next();
+                return Some(result);
+            }
+            first += count;
+        }
+        None
+    }
+
     /// The networks, channel by channel.
     pub(crate) fn networks(&self) -> impl Iterator<Item = &Network> {
         self.domains.iter().flat_map(|domain| &domain.networks)

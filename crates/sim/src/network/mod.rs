@@ -269,6 +269,12 @@ impl Network {
         self.now = until;
     }
 
+    /// Makes `now` the end of the run; returns the measured time.
+    pub(crate) fn end_at(&mut self, now: Instant) -> Span {
+        self.parts.end = now;
+        self.parts.meters.end_at(now)
+    }
+
     /// Notes the flows that the transmitters protect automatically.
     pub(crate) fn note_found(&mut self) {
         let Parts { transmitters, meters, .. } = &mut self.parts;

@@ -49,11 +49,19 @@ pub(crate) struct Way {
     pub(crate) loss: f64,
     last_arrival: Instant,
     draws: Stream,
+    /// Whether its packets do not touch the wire.
+    bypasses: bool,
 }
 
 impl Way {
     pub(crate) fn new(delay: Span, jitter: Span, loss: f64, draws: Stream) -> Self {
-        Self { delay, jitter, loss, last_arrival: Instant::ZERO, draws }
+        Self { delay, jitter, loss, last_arrival: Instant::ZERO, draws, bypasses: false }
+    }
+
+    /// A path beside the wire and its bottleneck.
+    pub(crate) const fn bypass(draws: Stream) -> Self {
+        let (delay, jitter, loss) = (Span::ZERO, Span::ZERO, 0.0);
+        Self { delay, jitter, loss, last_arrival: Instant::ZERO, draws, bypasses: true }
     }
 
     /// Arrival of a packet that leaves at `departure`; `None` if it is lost.
@@ -97,10 +105,10 @@ impl Wire {
 
     /// Arrival of a packet that `flow` sends at `sent`; `None` if it is lost. Call in the order of sending.
     pub(crate) fn transit(&mut self, flow: usize, sent: Instant, size: ByteCount) -> Option<Instant> {
-        let departure = self.bottleneck.pass(sent, size)?;
         match self.ways.get_mut(flow) {
-            Some(way) => way.pass(departure),
-            None => Some(departure),
+            Some(way) if way.bypasses => Some(sent),
+            Some(way) => way.pass(self.bottleneck.pass(sent, size)?),
+            None => self.bottleneck.pass(sent, size),
         }
     }
 }

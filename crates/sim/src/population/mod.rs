@@ -20,6 +20,7 @@ use crate::flow::flow_id;
 use crate::flow::{Direction, Flow};
 use crate::measure::{DemandMeter, FlowMeter};
 use crate::packet::Header;
+use crate::plugins::Reach;
 use crate::site::Site;
 use crate::topology::Tree;
 use airbound_random::{Purpose, Stream, seed_for};
@@ -60,9 +61,10 @@ impl Population {
         for (index, flow) in scenario.flows.iter().enumerate() {
             let station =
                 scenario.stations.iter().position(|station| station.name == flow.station).unwrap_or(0);
+            let gate = blueprint.plugins.gate(&flow.name);
             population.flows.push(Flow {
                 name: flow.name.clone(),
-                kind: kind_name(&flow.traffic),
+                kind: if gate.is_some() { "application" } else { kind_name(&flow.traffic) },
                 id: flow_id(index),
                 station: StationId(station as u16 + 1),
                 direction: match flow.direction {
@@ -74,7 +76,9 @@ impl Population {
                 is_sensed: false,
                 is_shaped: false,
                 goes_back: false,
-                headers: UDP_HEADERS.as_u64(),
+                is_local: gate == Some(Reach::AccessPoint),
+                // A packet of the caller counts from its IP header on.
+                headers: if gate.is_some() { 0 } else { UDP_HEADERS.as_u64() },
                 way: flow.wire,
                 origin: index as u32,
                 is_neighbour: false,
@@ -331,6 +335,7 @@ impl Population {
                     is_sensed: false,
                     is_shaped: false,
                     goes_back: false,
+                    is_local: false,
                     headers: UDP_HEADERS.as_u64(),
                     way: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
                     origin: index as u32,

@@ -1,0 +1,284 @@
+//! Real programs over the simulated air. Where the system has no TUN devices or permits no namespaces, the tests say so and pass.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use airbound_record::{RunFolder, Summary};
+
+use crate::place::Place;
+
+/// Two stations behind 20 ms of wire; the channel is fast.
+const SCENARIO: &str = r#"
+duration = "1 s"
+wire = { delay = "20 ms" }
+[[station]]
+name = "near"
+[[station]]
+name = "far"
+[[flow]]
+name = "film"
+kind = "cbr"
+station = "far"
+rate = "5 Mbit/s"
+"#;
+
+struct Emulator {
+    place: Place,
+}
+
+impl Emulator {
+    /// `None` if there can be no emulation here.
+    fn new() -> Option<Self> {
+        let place = Place::new();
+        std::fs::write(place.path("air.toml"), SCENARIO).expect("a scenario");
+        let emulator = Self { place };
+        let tried = emulator.run(&["--", "true"]);
+        let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+        if tried.status.code() == Some(2) && said.contains("is not available") {
+            // Past the test harness, which would keep it to itself.
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no emulation here: {said}");
+            return None;
+        }
+        assert_eq!(tried.status.code(), Some(0), "{said}");
+        Some(emulator)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_airbound"));
+        command.args(["emulate", "air.toml", "--out", "out"]).args(arguments);
+        command.current_dir(self.place.path("."));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the program starts")
+    }
+
+    fn summary(&self) -> Summary {
+        RunFolder::open(&self.place.path("out")).expect("a run").summary().expect("a summary")
+    }
+}
+
+/// The command line that makes this test program one of the programs below.
+fn program(name: &str, arguments: &str) -> String {
+    let own = std::env::current_exe().expect("a path");
+    format!("exec env PROGRAM='{arguments}' {} --exact emulate::{name} --ignored --nocapture", own.display())
+}
+
+fn arguments() -> String {
+    std::env::var("PROGRAM").expect("started by a test")
+}
+
+#[test]
+#[ignore = "a program that the tests start"]
+fn echo() {
+    let udp = UdpSocket::bind("[::]:5000").expect("a socket");
+    let tcp = TcpListener::bind("[::]:5000").expect("a socket");
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2000];
+        while let Ok((length, from)) = udp.recv_from(&mut buffer) {
+            let _ = udp.send_to(&buffer[..length], from);
+        }
+    });
+    for stream in tcp.incoming() {
+        let mut stream = stream.expect("a connection");
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).expect("all bytes");
+        stream.write_all(&all.len().to_be_bytes()).expect("an answer");
+    }
+}
+
+/// Sends 30 datagrams and awaits each, then half a megabyte; fails if the shortest round trip is not within the bounds in ms.
+#[test]
+#[ignore = "a program that the tests start"]
+fn talk() {
+    let arguments = arguments();
+    let words: Vec<&str> = arguments.split(' ').collect();
+    let [host, least, most] = words.as_slice() else { panic!("host, least, most") };
+    let bounds = [least, most].map(|bound| Duration::from_millis(bound.parse().expect("a number")));
+    let udp = UdpSocket::bind(if host.contains('.') { "0.0.0.0:0" } else { "[::]:0" }).expect("a socket");
+    udp.set_read_timeout(Some(Duration::from_secs(5))).expect("a limit");
+    udp.connect((*host, 5000)).expect("a name in the hosts file");
+    let mut shortest = Duration::MAX;
+    for number in 0..30u8 {
+        let begun = Instant::now();
+        udp.send(&[number; 500]).expect("to send");
+        let mut answer = [0; 600];
+        assert_eq!(udp.recv(&mut answer).expect("an answer"), 500);
+        assert_eq!(answer[..500], [number; 500]);
+        shortest = shortest.min(begun.elapsed());
+    }
+    let mut stream = TcpStream::connect((*host, 5000)).expect("a connection");
+    stream.write_all(&[7; 500_000]).expect("to write");
+    stream.shutdown(std::net::Shutdown::Write).expect("an end");
+    let mut answer = [0; 8];
+    stream.read_exact(&mut answer).expect("an answer");
+    assert_eq!(u64::from_be_bytes(answer), 500_000);
+    assert!(bounds[0] <= shortest && shortest <= bounds[1], "{shortest:?}");
+}
+
+#[test]
+fn programs_talk_over_air_and_wire() {
+    let Some(emulator) = Emulator::new() else { return };
+    let arguments = ["--server", &program("echo", ""), "--station", "near", "--scheme", "last-pq"];
+    let protect = ["--protect", "udp dport 5000", "--p95", "20ms", "--json", "--pcap", "near.pcap"];
+    let talk = program("talk", "server 40 5000");
+    let output = emulator.run(&[&arguments[..], &protect, &["--", "sh", "-c", &talk]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = emulator.summary();
+    assert_eq!(summary, serde_json::from_slice(&output.stdout).expect("the summary and nothing else"));
+    let flow = |name: &str| summary.flows.iter().find(|flow| flow.name == name).expect(name);
+    let names = ["near up udp 5000", "near down udp 5000", "near up tcp 5000", "near down tcp 5000"];
+    for name in names {
+        assert_eq!((flow(name).kind.as_str(), flow(name).station.as_str()), ("application", "near"));
+    }
+    assert_eq!(flow(names[0]).packets.delivered, 30);
+    assert!(flow(names[0]).demand.is_some() && flow(names[2]).demand.is_none());
+    assert!(flow(names[0]).latency_ms.p50.is_some_and(|median| median >= 20.0), "the wire's delay");
+    assert!(flow(names[2]).packets.delivered > 500_000 / 1500);
+    assert!(flow("film").packets.delivered > 0, "the scenario's own flow goes on");
+    let emulation = summary.emulation.expect("an emulation");
+    assert!(emulation.packets > 600 && emulation.aggregates > 60, "{emulation:?}");
+    assert_eq!(emulation.flows.len(), 4);
+    let first = &emulation.flows.iter().find(|flow| flow.name == names[0]).expect("a flow").first;
+    assert!(first.starts_with("udp [fd77:a1b0::2]:") && first.ends_with(" > [fd77:a1b0::1]:5000"), "{first}");
+    assert!(emulator.place.path("out/report.html").is_file());
+    // Each datagram is there where it is sent and where its answer arrives, with its content.
+    let capture = emulator.place.bytes("near.pcap");
+    for number in 0..30u8 {
+        let runs = capture.chunk_by(|a, b| a == b).filter(|run| run[0] == number && run.len() >= 500);
+        // The transfer is full of sevens.
+        let found = runs.count();
+        assert!(found == 2 || number == 7, "{found} of datagram {number}");
+    }
+}
+
+#[test]
+fn stations_talk_beside_the_wire() {
+    let Some(emulator) = Emulator::new() else { return };
+    // Over the wire it would take 80 ms.
+    let talk = program("talk", "10.77.0.2 0 75");
+    let output = emulator.run(&[
+        "--without",
+        "all",
+        "--on",
+        "near",
+        &program("echo", ""),
+        "--for",
+        "30s",
+        "--on",
+        "far",
+        &format!("sleep 0.5; ({talk}) && kill -9 -1"),
+    ]);
+    // The last command kills the echo only if the talk succeeded.
+    assert_eq!(output.status.code(), Some(137), "{}", String::from_utf8_lossy(&output.stderr));
+    let names: Vec<String> = emulator.summary().flows.into_iter().map(|flow| flow.name).collect();
+    for name in ["far up udp 5000", "near down udp 5000", "near up udp 5000", "far down udp 5000"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
+    }
+    assert!(!names.iter().any(|name| name == "film"), "{names:?}");
+}
+
+#[test]
+fn codes_pass_and_time_ends_commands() {
+    let Some(emulator) = Emulator::new() else { return };
+    assert_eq!(emulator.run(&["--", "sh", "-c", "exit 7"]).status.code(), Some(7));
+    assert_eq!(emulator.run(&["--", "sh", "-c", "kill -SEGV $$"]).status.code(), Some(139));
+    let begun = Instant::now();
+    assert_eq!(emulator.run(&["--for", "300ms", "--", "sleep", "1000"]).status.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(emulator.summary().duration_s >= 0.3);
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_emulation() {
+    let Some(emulator) = Emulator::new() else { return };
+    let left = || {
+        let found = std::fs::read_dir("/proc").expect("processes").flatten().filter(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            line.windows(9).any(|word| word == b"987654.25")
+        });
+        found.count()
+    };
+    let nested = "sleep 987654.25 & setsid sleep 987654.25 & sleep 987654.25";
+    let mut command = emulator.command(&["--server", "sleep 987654.25", "--", "sh", "-c", nested]);
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    let begun = Instant::now();
+    // The emulator, its guard and first process, the shell, four that sleep, one of them below a shell.
+    while left() < 8 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("to kill it");
+    child.wait().expect("its end");
+    let begun = Instant::now();
+    while left() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{} processes are left", left());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_stop_leaves_results() {
+    let Some(emulator) = Emulator::new() else { return };
+    let ready = emulator.place.path("ready");
+    let touch = format!("touch {}; exec sleep 1000", ready.display());
+    let mut command = emulator.command(&["--", "sh", "-c", &touch]);
+    std::fs::remove_dir_all(emulator.place.path("out")).expect("the results of the first one");
+    let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    let begun = Instant::now();
+    while !ready.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let entered = Command::new(env!("CARGO_BIN_EXE_airbound"))
+        .args(["emulate", "enter", &format!("{}/server", child.id()), "--", "sh", "-c"])
+        .arg("cat /etc/hosts; exit 3")
+        .output()
+        .expect("the program starts");
+    assert_eq!(entered.status.code(), Some(3), "{}", String::from_utf8_lossy(&entered.stderr));
+    assert!(String::from_utf8_lossy(&entered.stdout).contains("10.77.0.2 near"));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill starts").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(emulator.summary().emulation.is_some());
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_sentence() {
+    let place = Place::new();
+    std::fs::write(place.path("air.toml"), SCENARIO).expect("a scenario");
+    let cases: &[(&[&str], &str)] = &[
+        (&["air.toml"], "name a command: `-- COMMAND` on the station"),
+        (&["air.toml", "--station", "fat", "--", "true"], "no station named \"fat\"; stations are near, far"),
+        (&["air.toml", "--on", "x", "true"], "no station named \"x\""),
+        (&["air.toml", "--", "no-such-program"], "there is no command \"no-such-program\""),
+        (
+            &["air.toml", "--server", "no-such-program -x", "--", "true"],
+            "there is no command \"no-such-program\"",
+        ),
+        (&["air.toml", "--wired", "far", "true", "--", "true"], "no host can be named \"far\""),
+        (
+            &["air.toml", "--without", "game", "--", "true"],
+            "--without game: there is no such flow; flows are film",
+        ),
+        (&["vr-room", "--", "true"], "vr-room is a conference"),
+        (
+            &["air.toml", "--protect", "udp dport", "--p95", "1ms", "--", "true"],
+            "--protect \"udp dport\": column",
+        ),
+        (&["air.toml", "--protect", "udp", "--p95", "0s", "--", "true"], "more than 0 ms"),
+        (&["none.toml", "--", "true"], "none.toml"),
+        (
+            &["enter", "no-such-host", "--", "true"],
+            "no emulation of this user has a host named \"no-such-host\"",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let said = place.refuse(&[&["emulate"], *arguments].concat());
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,298 @@
+//! The bridge: packets of hosts enter the simulation when they come, and leave it when they are due.
+
+use std::io;
+
+use airbound_linux::packet::Headers;
+use airbound_linux::tun::{Tun, wait};
+use airbound_sim::{Passed, Run};
+use airbound_units::{Instant, Span};
+
+use crate::capture::Capture;
+use crate::clock::Clock;
+use crate::hosts::{Hosts, Place};
+use crate::lanes::{Lanes, Leg, Pushed};
+use crate::lateness::LatenessMeter;
+use crate::rest::{NAP, Rest};
+
+/// Largest packet, and length of the devices' buffers.
+pub const MTU: u32 = 1500;
+/// Packets of a host that are read before packets that are due are written again.
+const BATCH: usize = 32;
+/// An event so near is waited for without looking at packets: wake-ups for each one would take the processor from the applications.
+const NEAR: Span = Span::from_micros(500);
+/// Longest wait.
+const LONGEST: Span = Span::from_millis(10);
+
+/// An event that ends a sleep early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    /// A packet of a host.
+    Packets,
+    /// None.
+    Time,
+}
+
+/// A packet inside.
+#[derive(Debug, Default)]
+struct Inside {
+    to: usize,
+    /// Whether it has to go on from the access point.
+    goes_on: bool,
+    headers: Option<Headers>,
+    bytes: Vec<u8>,
+}
+
+/// Times of one host's present aggregate.
+#[derive(Debug, Clone, Copy)]
+struct Aggregate {
+    to: usize,
+    due: Instant,
+    first: Span,
+    last: Span,
+}
+
+/// A running emulation without its commands.
+pub struct Bridge {
+    hosts: Hosts,
+    tuns: Vec<Tun>,
+    lanes: Lanes,
+    clock: Clock,
+    /// The time before a deadline at which it ceases to sleep.
+    margin: Span,
+    rest: Rest,
+    inside: Vec<Inside>,
+    free: Vec<usize>,
+    passed: Vec<Passed>,
+    lateness: LatenessMeter,
+    aggregate: Option<Aggregate>,
+    strays: u64,
+    refused: u64,
+    capture: Option<Capture>,
+}
+
+impl Bridge {
+    /// A bridge between `tuns`, one for each host. `margin` is the time before a deadline at which it begins to wait busily.
+    #[must_use]
+    pub fn new(hosts: Hosts, tuns: Vec<Tun>, lanes: Lanes, clock: Clock, margin: Span) -> Self {
+        Self {
+            hosts,
+            tuns,
+            lanes,
+            clock,
+            margin,
+            rest: Rest::new(airbound_linux::now()),
+            inside: Vec::new(),
+            free: Vec::new(),
+            passed: Vec::new(),
+            lateness: LatenessMeter::default(),
+            aggregate: None,
+            strays: 0,
+            refused: 0,
+            capture: None,
+        }
+    }
+
+    /// Captures the packets of stations from now on.
+    pub fn capture(&mut self, capture: Capture) {
+        self.capture = Some(capture);
+    }
+
+    /// The capture, at the end.
+    pub const fn take_capture(&mut self) -> Option<Capture> {
+        self.capture.take()
+    }
+
+    /// Advances to the present, takes packets in, and waits until something is to be done, at most for 10 ms.
+    ///
+    /// # Errors
+    /// The number of the host whose device failed, and the error.
+    pub fn turn(&mut self, run: &mut Run) -> Result<(), (usize, io::Error)> {
+        if self.rest.is_due(airbound_linux::now()) {
+            self.sleep(Wake::Time, NAP);
+        }
+        let now = airbound_linux::now();
+        self.clock.slip(now, run.now());
+        let until = self.clock.simulated(now);
+        loop {
+            let next = run.next_event();
+            let at = next.min(until);
+            run.advance_to(at);
+            self.release(run);
+            if next > until {
+                break;
+            }
+        }
+        if self.take_in(run)? {
+            return Ok(());
+        }
+        let next = self.clock.machine(run.next_event().min(run.now() + LONGEST + LONGEST));
+        let now = airbound_linux::now();
+        let ahead = next.since(now);
+        let is_rested = self.rest.is_enough(now);
+        let margin = if is_rested { self.margin } else { Span::ZERO };
+        if ahead > NEAR {
+            self.sleep(Wake::Packets, ahead.saturating_sub(margin).min(LONGEST));
+        } else if ahead > margin {
+            self.sleep(Wake::Time, ahead.saturating_sub(margin));
+        }
+        if ahead > NEAR || !is_rested {
+            return Ok(());
+        }
+        while airbound_linux::now() < next {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    fn sleep(&mut self, wake: Wake, length: Span) {
+        let begun = airbound_linux::now();
+        let tuns: &[Tun] = if wake == Wake::Packets { &self.tuns } else { &[] };
+        wait(tuns, length);
+        let woken = airbound_linux::now();
+        self.rest.on_sleep(woken, woken.since(begun));
+    }
+
+    /// Writes packets that have arrived by now.
+    fn release(&mut self, run: &mut Run) {
+        let mut passed = std::mem::take(&mut self.passed);
+        run.take_passed(&mut passed);
+        for Passed { tag, at, lost } in passed.drain(..) {
+            let place = tag as usize;
+            if lost.is_some() {
+                self.free.push(place);
+                continue;
+            }
+            let inside = &mut self.inside[place];
+            if inside.goes_on {
+                inside.goes_on = false;
+                let (to, size, headers) = (inside.to, inside.bytes.len(), inside.headers);
+                if let Some(headers) = headers {
+                    let host = &self.hosts.all()[to];
+                    let packet = Pushed { tag, size };
+                    self.lanes.push(run, (host, Leg::FromAccessPoint), to, &headers, packet);
+                }
+                continue;
+            }
+            let to = inside.to;
+            let due = self.clock.machine(at);
+            let before = airbound_linux::now().since(due);
+            if self.aggregate.is_none_or(|open| (open.to, open.due) != (to, due)) {
+                self.close_aggregate();
+                self.aggregate = Some(Aggregate { to, due, first: before, last: before });
+            }
+            let bytes = &self.inside[place].bytes;
+            self.refused += u64::from(!self.tuns[to].write(bytes));
+            if let Some(capture) = &mut self.capture
+                && self.hosts.all()[to].place != Place::Wire
+            {
+                capture.add(at, bytes);
+            }
+            let after = airbound_linux::now().since(due);
+            self.lateness.on_packet(before);
+            if let Some(open) = &mut self.aggregate {
+                open.last = after;
+            }
+            self.free.push(place);
+        }
+        self.passed = passed;
+        self.close_aggregate();
+    }
+
+    fn close_aggregate(&mut self) {
+        if let Some(Aggregate { first, last, .. }) = self.aggregate.take() {
+            self.lateness.on_aggregate(first, last);
+        }
+    }
+
+    /// Reads packets of all hosts; returns whether there may be more.
+    fn take_in(&mut self, run: &mut Run) -> Result<bool, (usize, io::Error)> {
+        let mut more = false;
+        for from in 0..self.tuns.len() {
+            for count in 1..=BATCH {
+                let place = self.free.pop().unwrap_or_else(|| {
+                    self.inside.push(Inside::default());
+                    self.inside.len() - 1
+                });
+                let bytes = &mut self.inside[place].bytes;
+                bytes.resize(MTU as usize, 0);
+                match self.tuns[from].read(bytes) {
+                    Ok(Some(length)) => bytes.truncate(length),
+                    Ok(None) => {
+                        self.free.push(place);
+                        break;
+                    }
+                    Err(error) => return Err((from, error)),
+                }
+                if !self.enter(run, from, place) {
+                    self.free.push(place);
+                }
+                more |= count == BATCH;
+            }
+        }
+        Ok(more)
+    }
+
+    /// Sends a packet that a host sent on its way; returns whether it is inside now.
+    fn enter(&mut self, run: &mut Run, from: usize, place: usize) -> bool {
+        let inside = &mut self.inside[place];
+        if let Some(capture) = &mut self.capture
+            && self.hosts.all()[from].place != Place::Wire
+        {
+            capture.add(run.now(), &inside.bytes);
+        }
+        let headers = Headers::read(&inside.bytes);
+        let to = headers.as_ref().and_then(|headers| self.hosts.of_address(headers.destination));
+        let (Some(headers), Some(to)) = (headers, to) else {
+            self.strays += 1;
+            return false;
+        };
+        let hosts = self.hosts.all();
+        let (station, leg) = match (hosts[from].place, hosts[to].place) {
+            // Behind the wire nothing is modelled.
+            (Place::Wire, Place::Wire) => {
+                self.refused += u64::from(!self.tuns[to].write(&inside.bytes));
+                return false;
+            }
+            (Place::Wire, Place::Station(_)) => (to, Leg::Down),
+            (Place::Station(_), Place::Wire) => (from, Leg::Up),
+            (Place::Station(_), Place::Station(_)) => (from, Leg::ToAccessPoint),
+        };
+        inside.to = to;
+        inside.goes_on = leg == Leg::ToAccessPoint;
+        inside.headers = Some(headers);
+        let packet = Pushed { tag: place as u64, size: inside.bytes.len() };
+        self.lanes.push(run, (&hosts[station], leg), station, &headers, packet);
+        true
+    }
+
+    /// Lateness of packets.
+    #[must_use]
+    pub const fn lateness(&self) -> &LatenessMeter {
+        &self.lateness
+    }
+
+    /// The clock.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The flows of applications.
+    #[must_use]
+    pub const fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    /// Packets to no host.
+    #[must_use]
+    pub const fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    /// Packets that the kernel dropped at the devices.
+    #[must_use]
+    pub fn device_drops(&mut self) -> Option<u64> {
+        let dropped: Option<u64> = self.tuns.iter_mut().map(Tun::dropped).sum();
+        dropped.map(|dropped| dropped.max(self.refused))
+    }
+}

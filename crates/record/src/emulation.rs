@@ -1,0 +1,73 @@
+//! `emulation` of `summary.json`: the exactness of a run in real time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::number;
+
+/// Real time of an emulated run. All of it depends on the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmulationSummary {
+    /// Whether at most 1 % of the packets were released more than 1 ms late: otherwise the run does not count.
+    pub counts: bool,
+    /// Share of packets that were released more than 1 ms late; `None` without packets.
+    #[serde(with = "number::optional")]
+    pub late_share: Option<f64>,
+    /// Scheduling class of the emulator: `fifo` or `other`.
+    pub class: String,
+    /// Lateness of the first packet of each aggregate.
+    pub first: Lateness,
+    /// Lateness of the last packet of each aggregate, after it was written.
+    pub last: Lateness,
+    /// Packets that were released.
+    pub packets: u64,
+    /// Aggregates that they came in: packets due at one instant for one host.
+    pub aggregates: u64,
+    /// Number of times that the emulator was more than 50 ms behind and put its clock back.
+    pub slips: u64,
+    /// Time put back, seconds.
+    #[serde(with = "number")]
+    pub slipped_s: f64,
+    /// Packets that the kernel dropped at the devices, because the emulator read them too late or a host had no room.
+    pub device_drops: Option<u64>,
+    /// Packets to no host of the emulation, multicast among them.
+    pub strays: u64,
+    /// Share of the machine's processor time that its hypervisor gave to others; `None` if the kernel does not tell.
+    #[serde(with = "number::optional")]
+    pub steal_share: Option<f64>,
+    /// Processors that the emulator used on average.
+    #[serde(with = "number")]
+    pub processors: f64,
+    /// Flows of applications, in the order of `flows`.
+    pub flows: Vec<ApplicationFlow>,
+}
+
+/// A distribution of lateness, microseconds; `None` without aggregates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lateness {
+    /// Median.
+    #[serde(with = "number::optional")]
+    pub p50_us: Option<f64>,
+    /// 99th percentile.
+    #[serde(with = "number::optional")]
+    pub p99_us: Option<f64>,
+    /// 99.9th percentile.
+    #[serde(with = "number::optional")]
+    pub p999_us: Option<f64>,
+    /// Longest.
+    #[serde(with = "number::optional")]
+    pub max_us: Option<f64>,
+}
+
+/// The packets behind a flow of the results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationFlow {
+    /// Its name in the results.
+    pub name: String,
+    /// Protocol, source and destination of its first packet.
+    pub first: String,
+    /// Number of other connections that later had the same flow.
+    pub others: u64,
+}

@@ -1,0 +1,125 @@
+//! Packets of a caller in a run: flows of a [gate](crate::Plugins::open_gate) carry them, at the caller's pace.
+//!
+//! The caller owns the loop: [`Run::push`] passes a packet to a flow, [`Run::advance_to`] advances to an instant, and [`Run::take_passed`]
+//! returns the fates of packets. All else of the scenario is simulated alongside, and all meters count.
+
+use airbound_control::frame::DropReason;
+use airbound_control::queue::Demand;
+use airbound_scenario::DemandSchedule;
+use airbound_units::{ByteCount, ConfigError, Instant};
+
+use crate::endpoint::Outgoing;
+use crate::endpoint::external::TaggedFate;
+use crate::flow::{Direction, flow_id};
+use crate::measure::DemandMeter;
+use crate::network::{Domains, Network};
+use crate::networks::Member;
+use crate::packet::Kind;
+use crate::run::{Engine, Run};
+
+/// The fate of a packet of the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// The tag that it was pushed with.
+    pub tag: u64,
+    /// The time of its arrival or loss.
+    pub at: Instant,
+    /// The reason of its loss; `None` if it arrived.
+    pub lost: Option<DropReason>,
+}
+
+impl Run {
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never, and for a conference.
+    pub fn next_event(&mut self) -> Instant {
+        match &mut self.engine {
+            Engine::Networks(domains, _) => domains.next_event(),
+            Engine::Conference(_) => Instant::MAX,
+        }
+    }
+
+    /// Advances to an instant, or to the end of the run, whichever comes first.
+    pub fn advance_to(&mut self, until: Instant) {
+        self.advance(until.since(self.now()));
+    }
+
+    /// Sends a packet of `size` bytes from the IP header on into a flow of the gate, now. `flow` is the flow's number in the scenario,
+    /// `number` that of the packet in its flow, from 0 and ascending by one.
+    pub fn push(&mut self, flow: usize, number: u64, tag: u64, size: ByteCount) {
+        self.in_network(flow, |network, own| {
+            network.send(Outgoing { flow: flow_id(own), number, kind: Kind::Datagram, tag, size });
+        });
+    }
+
+    /// Moves the fates of the caller's packets since the last call to `into`, network by network, each in order.
+    pub fn take_passed(&mut self, into: &mut Vec<Passed>) {
+        let Engine::Networks(domains, _) = &mut self.engine else { return };
+        let mut fates = Vec::new();
+        for network in domains.networks_mut() {
+            network.take_fates(&mut fates);
+        }
+        into.extend(fates.into_iter().map(|TaggedFate { tag, at, lost }| Passed { tag, at, lost }));
+    }
+
+    /// Begins to report a flow of the gate, under `name`, and perhaps with a demand from now on.
+    ///
+    /// # Errors
+    /// The scheme does not support the demand.
+    pub fn open_flow(&mut self, flow: usize, name: &str, demand: Option<Demand>) -> Result<(), ConfigError> {
+        if let Some(known) = self.info.flows.get_mut(flow) {
+            name.clone_into(known);
+        }
+        let set = self.in_network(flow, |network, own| {
+            let parts = &mut network.parts;
+            let meter = demand.map(|demand| DemandMeter::new(DemandSchedule::always(demand)));
+            parts.meters.flows[own].wake(name, meter);
+            parts.flows[own].name = name.to_owned();
+            set_demand(network, own, demand)
+        });
+        set.unwrap_or(Ok(()))
+    }
+
+    /// Checks that the scheme supports a demand on a flow.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn try_demand(&mut self, flow: usize, demand: Demand) -> Result<(), ConfigError> {
+        let tried = self.in_network(flow, |network, own| {
+            set_demand(network, own, Some(demand))?;
+            set_demand(network, own, None)
+        });
+        tried.unwrap_or(Ok(()))
+    }
+
+    /// Makes the present the end of the run.
+    pub fn end_now(&mut self) {
+        let now = self.now();
+        let Engine::Networks(domains, _) = &mut self.engine else { return };
+        for network in domains.networks_mut() {
+            self.duration = network.end_at(now);
+        }
+    }
+
+    /// Calls `act` with the network of a flow, and the flow's number there; `None` if there is no such flow.
+    fn in_network<T>(&mut self, flow: usize, act: impl FnOnce(&mut Network, usize) -> T) -> Option<T> {
+        let Engine::Networks(domains, members) = &mut self.engine else { return None };
+        let (number, own) = place(domains, members, flow)?;
+        domains.act(number, |network| act(network, own))
+    }
+}
+
+/// The number of a flow's network, and the flow's number there.
+fn place(domains: &Domains, members: &[Member], flow: usize) -> Option<(usize, usize)> {
+    let mut all = members.iter().zip(domains.networks()).enumerate();
+    let (number, (member, _)) = all.find(|(_, (member, _))| member.flows().contains(&flow))?;
+    Some((number, flow - member.flows().start))
+}
+
+fn set_demand(network: &mut Network, flow: usize, demand: Option<Demand>) -> Result<(), ConfigError> {
+    let details = &network.parts.flows[flow];
+    let sender = match details.direction {
+        Direction::Down => crate::flow::ACCESS_POINT,
+        Direction::Up => details.station,
+    };
+    let now = network.now;
+    network.parts.transmitters[sender.index()].link.set_demand(now, flow_id(flow), demand)
+}

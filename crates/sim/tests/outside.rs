@@ -1,0 +1,192 @@
+//! Packets of a caller in a run.
+
+use airbound_control::queue::Demand;
+use airbound_record::Direction;
+use airbound_scenario::{Overrides, Scenario};
+use airbound_sim::{Passed, Plugins, Reach, Run};
+use airbound_units::{ByteCount, Instant, Span};
+
+const NETWORK: &str = r#"
+duration = "10 s"
+warm-up = "1 s"
+wire = { delay = "40 ms" }
+[air]
+standard = "vht"
+width = "80 MHz"
+[[station]]
+name = "near"
+[[flow]]
+name = "own"
+kind = "cbr"
+station = "near"
+rate = "10 Mbit/s"
+[[flow]]
+name = "down"
+kind = "cbr"
+station = "near"
+rate = "1 Mbit/s"
+[[flow]]
+name = "up"
+kind = "cbr"
+station = "near"
+direction = "up"
+rate = "1 Mbit/s"
+[[flow]]
+name = "never"
+kind = "cbr"
+station = "near"
+rate = "1 Mbit/s"
+"#;
+
+fn run_of(text: &str, gate: &[(&str, Reach)]) -> Run {
+    let scenario = Scenario::parse(text, "test.toml", &Overrides::none()).expect("a scenario");
+    let mut plugins = Plugins::default();
+    for (flow, reach) in gate {
+        plugins.open_gate(*flow, *reach);
+    }
+    Run::with_plugins("test", &scenario, &scenario.scheme, 1, &plugins).expect("a run")
+}
+
+/// Advances event by event, and returns what has passed.
+fn advance(run: &mut Run, until: Instant) -> Vec<Passed> {
+    let mut passed = Vec::new();
+    while run.next_event() <= until {
+        let next = run.next_event();
+        run.advance_to(next);
+        let before = passed.len();
+        run.take_passed(&mut passed);
+        assert!(passed[before..].iter().all(|one| one.at == next), "fates are told when they are");
+    }
+    run.advance_to(until);
+    passed
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Span::from_millis(millis)
+}
+
+#[test]
+fn packets_pass_and_are_part_of_the_results() {
+    let gate = [("down", Reach::Wire), ("up", Reach::Wire), ("never", Reach::Wire)];
+    let mut run = run_of(NETWORK, &gate);
+    assert!(advance(&mut run, at(1000)).is_empty());
+    run.open_flow(1, "laptop down tcp 443", None).expect("no demand");
+    run.open_flow(2, "laptop up tcp 443", None).expect("no demand");
+    for number in 0..100 {
+        run.push(1, number, 2 * number, ByteCount::new(1500));
+        run.push(2, number, 2 * number + 1, ByteCount::new(52));
+    }
+    let passed = advance(&mut run, at(2000));
+    assert_eq!(passed.len(), 200);
+    for one in &passed {
+        let latency = one.at.since(at(1000));
+        assert!(one.lost.is_none() && latency > Span::from_millis(40) && latency < Span::from_millis(80));
+    }
+    let downs: Vec<u64> = passed.iter().map(|one| one.tag).filter(|tag| tag % 2 == 0).collect();
+    assert!(downs.is_sorted(), "a flow keeps its order");
+    run.end_now();
+    assert_eq!(run.info().flows[1], "laptop down tcp 443");
+    let (outcome, _) = run.finish().expect("packets are conserved");
+    let summary = outcome.summary;
+    assert_eq!(summary.duration_s, 1.0);
+    let names: Vec<&str> = summary.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["own", "laptop down tcp 443", "laptop up tcp 443"]);
+    let [own, down, up] = summary.flows.as_slice() else { panic!("three flows") };
+    assert!((own.goodput_mbps - 10.0).abs() < 0.5, "the scenario's own flow goes on: {}", own.goodput_mbps);
+    assert_eq!((down.kind.as_str(), down.packets.delivered), ("application", 100));
+    assert_eq!(down.goodput_mbps, 100.0 * 1500.0 * 8.0 / 1e6);
+    assert_eq!((up.direction, up.packets.delivered), (Direction::Uplink, 100));
+}
+
+#[test]
+fn packets_between_stations_do_not_touch_the_wire() {
+    let mut run = run_of(NETWORK, &[("down", Reach::AccessPoint), ("up", Reach::AccessPoint)]);
+    advance(&mut run, at(1000));
+    run.push(1, 0, 7, ByteCount::new(1500));
+    run.push(2, 0, 8, ByteCount::new(1500));
+    let passed = advance(&mut run, at(1020));
+    let mut tags: Vec<u64> = passed.iter().map(|one| one.tag).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, [7, 8], "within 20 ms, half the delay of the wire");
+}
+
+#[test]
+fn a_demand_begins_with_its_flow() {
+    let text = format!("{NETWORK}[scheme]\nqueue = \"last-pq\"\n");
+    let mut run = run_of(&text, &[("down", Reach::Wire)]);
+    let demand = Demand::new(Span::from_millis(20), 95.0).expect("a demand");
+    run.try_demand(1, demand).expect("LAST-PQ has demands");
+    assert_eq!(run.protection(1), None);
+    run.open_flow(1, "protected", Some(demand)).expect("LAST-PQ has demands");
+    assert_eq!(run.protection(1).map(|state| state.demand), Some(demand));
+    for number in 0..3000 {
+        run.push(1, number, number, ByteCount::new(1000));
+        let until = run.now() + Span::from_millis(1);
+        advance(&mut run, until);
+    }
+    run.end_now();
+    let (outcome, _) = run.finish().expect("packets are conserved");
+    let flow = outcome.summary.flows.iter().find(|flow| flow.name == "protected").expect("the flow");
+    assert!(flow.demand.is_some());
+}
+
+#[test]
+fn each_network_of_a_scenario_has_its_gate() {
+    let text = r#"
+duration = "5 s"
+[air]
+standard = "vht"
+[[network]]
+name = "left"
+[[network]]
+name = "right"
+[[station]]
+name = "l"
+network = "left"
+[[station]]
+name = "r"
+network = "right"
+[[flow]]
+name = "to-l"
+kind = "cbr"
+station = "l"
+rate = "50 Mbit/s"
+[[flow]]
+name = "to-r"
+kind = "cbr"
+station = "r"
+rate = "1 Mbit/s"
+[[flow]]
+name = "from-r"
+kind = "cbr"
+station = "r"
+direction = "up"
+rate = "1 Mbit/s"
+"#;
+    let mut run = run_of(text, &[("to-r", Reach::Wire), ("from-r", Reach::Wire)]);
+    run.open_flow(1, "down", None).expect("no demand");
+    run.open_flow(2, "up", None).expect("no demand");
+    let mut passed = Vec::new();
+    for number in 0..500 {
+        run.push(1, number, number, ByteCount::new(1000));
+        run.push(2, number, 1000 + number, ByteCount::new(1000));
+        let until = run.now() + Span::from_millis(1);
+        passed.extend(advance(&mut run, until));
+    }
+    let until = run.now() + Span::from_millis(100);
+    passed.extend(advance(&mut run, until));
+    assert_eq!(passed.iter().filter(|one| one.lost.is_none()).count(), 1000);
+    run.end_now();
+    let (outcome, _) = run.finish().expect("packets are conserved");
+    let names: Vec<&str> = outcome.summary.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["to-l", "down", "up"]);
+}
+
+#[test]
+fn a_gate_needs_its_flow() {
+    let scenario = Scenario::parse(NETWORK, "test.toml", &Overrides::none()).expect("a scenario");
+    let mut plugins = Plugins::default();
+    plugins.open_gate("sideways", Reach::Wire);
+    let error = Run::with_plugins("test", &scenario, &scenario.scheme, 1, &plugins).err().expect("refused");
+    assert_eq!(error.to_string(), "no flow is named \"sideways\"");
+}
