@@ -158,7 +158,8 @@ mod tests {
         for case in &CASES {
             assert!(FAULTS.contains(&format!("end {}", case.name)), "{}", case.name);
         }
-        assert_eq!(FAULTS.lines().filter(|line| line.contains("; end ")).count(), CASES.len());
+        let ends = FAULTS.lines().filter(|line| line.starts_with("end ") || line.contains("; end "));
+        assert_eq!(ends.count(), CASES.len());
     }
 
     #[test]
