@@ -291,13 +291,20 @@ fn identical(comparison: &Comparison) -> Vec<Finding> {
         told.extend(alike.iter().map(|other| other.name.as_str()));
         let mut names = vec![one.name.clone()];
         names.extend(alike.iter().map(|other| other.name.clone()));
-        let why =
-            waiting(comparison, one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold).map(|share| {
-                format!(
-                    "; at most {} of the latency of a flow is spent in a queue that they order",
-                    super::percent(share)
-                )
-            });
+        let empty = waiting(comparison, one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold);
+        let why = empty.map(|share| {
+            format!(
+                "; at most {} of the latency of a flow is spent in a queue that they order",
+                super::percent(share)
+            )
+        });
+        let why = why.or_else(|| {
+            let all = std::iter::once(one).chain(alike).flat_map(SchemeRuns::summaries);
+            drops_late(all).then(|| {
+                "; all send in the order of arrival, and none dropped a packet before its queue was full"
+                    .to_owned()
+            })
+        });
         let sentence = format!(
             "{} decided alike: all figures are the same{}.",
             listed(&names, MOST_NAMES),
@@ -306,6 +313,14 @@ fn identical(comparison: &Comparison) -> Vec<Finding> {
         findings.push(finding(IDENTICAL, &names, sentence));
     }
     findings
+}
+
+/// Whether these runs have queues in the order of arrival, which differ in early drops only, and made none.
+fn drops_late<'a>(mut runs: impl Iterator<Item = &'a Summary>) -> bool {
+    runs.all(|run| {
+        matches!(run.scheme.queue.as_str(), "fifo" | "codel" | "pie")
+            && run.flows.iter().all(|flow| !flow.drops.contains_key("congestion"))
+    })
 }
 
 /// The largest share of queueing in the mean latency of a flow; `None` without stages.
@@ -490,6 +505,17 @@ mod tests {
                  queue that they order."
             )
         );
+    }
+
+    #[test]
+    fn queues_in_the_order_of_arrival_differ_in_early_drops() {
+        let made = |name: &str, drops: &str| Made::new(name, 1).call(10.0).drops("call", drops);
+        let alike = "fifo and pie decided alike: all figures are the same; all send in the order of arrival, and none \
+                     dropped a packet before its queue was full.";
+        let fifo = || made("fifo", "queue_full");
+        assert_eq!(said(vec![fifo(), made("pie", "queue_full")], IDENTICAL).as_deref(), Some(alike));
+        let early = || vec![made("codel", "congestion"), made("pie", "congestion")];
+        assert!(said(early(), IDENTICAL).is_some_and(|text| text.ends_with("the same.")));
     }
 
     #[test]

@@ -92,6 +92,10 @@ impl Made {
         self.change(flow, |flow| flow.loss_rate = Some(rate))
     }
 
+    pub(super) fn drops(self, flow: &str, reason: &str) -> Self {
+        self.change(flow, |flow| flow.drops = BTreeMap::from([(reason.to_owned(), 1)]))
+    }
+
     pub(super) fn packets(self, flow: &str, count: u64) -> Self {
         self.change(flow, |flow| (flow.packets.sent, flow.packets.delivered) = (count, count))
     }
