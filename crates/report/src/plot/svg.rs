@@ -1,6 +1,6 @@
 //! Elements of an SVG image.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// Side of a text that stands at its place.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +110,7 @@ impl Svg {
 
 /// Points as pairs of coordinates; of several in a row at one height only the ends.
 fn joined(points: impl IntoIterator<Item = (f64, f64)>) -> String {
-    let mut kept: Vec<(String, String)> = Vec::new();
+    let mut kept: Vec<(Pixels, Pixels)> = Vec::new();
     for (x, y) in points {
         let point = (pixels(x), pixels(y));
         match kept.as_slice() {
@@ -122,14 +122,31 @@ fn joined(points: impl IntoIterator<Item = (f64, f64)>) -> String {
         }
         kept.push(point);
     }
-    kept.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
+    let mut text = String::with_capacity(kept.len() * 12);
+    for (x, y) in kept {
+        let space = if text.is_empty() { "" } else { " " };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{space}{x},{y}");
+    }
+    text
 }
 
-/// A coordinate with at most one decimal.
-fn pixels(value: f64) -> String {
-    let text = format!("{value:.1}");
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+/// A coordinate, in tenths of a pixel; written with at most one decimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pixels(i64);
+
+fn pixels(value: f64) -> Pixels {
+    Pixels((value * 10.0).round() as i64)
+}
+
+impl fmt::Display for Pixels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, size) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        match size % 10 {
+            0 => write!(f, "{sign}{}", size / 10),
+            tenth => write!(f, "{sign}{}.{tenth}", size / 10),
+        }
+    }
 }
 
 /// A number on an axis, without trailing zeros.
