@@ -67,8 +67,10 @@ fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CommandErro
     if verbosity.json {
         output::print(&validation_json(rows)?)?;
     }
-    let outside = rows.iter().filter(|row| row.within() == Some(false)).count();
-    if outside == 0 { Ok(()) } else { Err(CommandError::Demonstration(outside, rows.len())) }
+    // Rows without an aim inform.
+    let verdicts: Vec<bool> = rows.iter().filter_map(ValidationRow::within).collect();
+    let outside = verdicts.iter().filter(|held| !**held).count();
+    if outside == 0 { Ok(()) } else { Err(CommandError::Demonstration(outside, verdicts.len())) }
 }
 
 /// Output of the machine, whose fault cases are also shown as they come: whole lines are written at once.
