@@ -21,36 +21,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 if CHROMIUM is None:
     pytest.skip("SKIPPED: no Chromium for tests of pages", allow_module_level=True)
 
-#: A hall of 200 stations with 2000 flows.
-CROWD = """
-title = "A hall of two hundred people"
-duration = "1 s"
-warm-up = "200 ms"
-focus = "call"
-[air]
-standard = "vht"
-width = "80 MHz"
-[[station]]
-name = "phone"
-count = 200
-[[flow]]
-name = "call"
-kind = "voip"
-station = "phone"
-demand = { latency = "20 ms", percentile = 95 }
-[[flow]]
-name = "film"
-kind = "cbr"
-station = "phone"
-rate = "20 kbit/s"
-[[flow]]
-name = "web"
-kind = "tcp-short"
-station = "phone"
-count = 8
-size = "40 kB"
-interval = "60 s"
-"""
+#: A hall of 200 stations with 2000 flows, that of the tests of the command line.
+CROWD = (Path(__file__).parents[2] / "crates/cli/tests/program/crowd.toml").read_text()
 
 #: A sweep over one axis and one over two, with names that a narrow window wraps.
 AXES = {

@@ -2,40 +2,8 @@
 
 use crate::place::Place;
 
-const CROWD: &str = r#"
-title = "A hall of two hundred people"
-duration = "500 ms"
-warm-up = "100 ms"
-focus = "call"
-
-[air]
-standard = "vht"
-width = "80 MHz"
-
-[[station]]
-name = "phone"
-count = 200
-
-[[flow]]
-name = "call"
-kind = "voip"
-station = "phone"
-demand = { latency = "20 ms", percentile = 95 }
-
-[[flow]]
-name = "film"
-kind = "cbr"
-station = "phone"
-rate = "20 kbit/s"
-
-[[flow]]
-name = "web"
-kind = "tcp-short"
-station = "phone"
-count = 8
-size = "40 kB"
-interval = "60 s"
-"#;
+/// The tests of pages in a browser (python/tests/test_pages.py) read it, too.
+const CROWD: &str = include_str!("crowd.toml");
 
 #[test]
 fn a_crowd_is_shown_in_groups() {
