@@ -35,7 +35,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             now += OVERHEAD + PHY[station].time_for(PACKET * packets);
             for _ in 0..packets {
                 let rate = Some(PHY[station]);
-                sensor.on_packet(&Observation { at: now, sequence: *sequence, payload: PACKET, rate });
+                sensor.on_packet(&Observation {
+                    at: now,
+                    sequence: *sequence,
+                    packets: 1,
+                    payload: PACKET,
+                    rate,
+                });
                 *sequence += 1;
             }
             if let Some(report) = sensor.on_deadline(now) {

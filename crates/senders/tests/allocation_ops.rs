@@ -175,6 +175,7 @@ fn no_order_of_packets_upsets_the_sensor() {
             at = if *back { at - step } else { at + step };
             sensor.on_packet(&Observation {
                 at,
+                packets: 1,
                 sequence: *sequence,
                 payload: ByteCount::new(u64::from(*payload)),
                 rate: Some(BitRate::from_mbps(u64::from(*later))),
@@ -234,7 +235,7 @@ proptest! {
                     continue;
                 }
                 let payload = ByteCount::new(1000);
-                found.extend(sensor.on_packet(&Observation { at, sequence, payload, rate: None }));
+                found.extend(sensor.on_packet(&Observation { at, sequence, packets: 1, payload, rate: None }));
             }
         }
         prop_assert!(found.len() + 20 > truth.len());
@@ -504,7 +505,7 @@ fn probes_of_a_rate_control_do_not_lower_the_level() {
         let (size, mbps) = if frame % 2 == 0 { (32, 390) } else { (1, 433) };
         for _ in 0..size {
             let (payload, rate) = (ByteCount::new(1000), Some(BitRate::from_mbps(mbps)));
-            sensor.on_packet(&Observation { at, sequence, payload, rate });
+            sensor.on_packet(&Observation { at, sequence, packets: 1, payload, rate });
             sequence += 1;
         }
     }

@@ -171,7 +171,13 @@ fn packets_of_other_flows_count_for_the_frame_that_they_came_in() {
     let mut sequence = 0;
     let mut own = |sensor: &mut FrameSensor, at, packets| {
         for _ in 0..packets {
-            sensor.on_packet(&Observation { at, sequence, payload: ByteCount::new(1470), rate: None });
+            sensor.on_packet(&Observation {
+                at,
+                sequence,
+                packets: 1,
+                payload: ByteCount::new(1470),
+                rate: None,
+            });
             sequence += 1;
         }
     };
@@ -185,10 +191,10 @@ fn packets_of_other_flows_count_for_the_frame_that_they_came_in() {
     sensor.on_companions(at(3), 1);
     own(&mut sensor, at(4), 2);
     let slot = sensor.on_deadline(at(60)).expect("due");
-    // The last frame is still open.
-    assert_eq!((slot.frames, slot.level(), slot.companions), (2, Some(5.0), 18.0));
+    // The last frame is complete, since nothing came for long.
+    assert_eq!((slot.frames, slot.level(), slot.companions), (3, Some(4.0), 12.0));
     let read = Report::decode(&slot.encode()).expect("passes the parser");
-    assert_eq!(read.companions, 18.0);
+    assert_eq!(read.companions, 12.0);
 }
 
 #[test]

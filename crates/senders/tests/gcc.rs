@@ -1,7 +1,6 @@
 //! Google congestion control over a small model of a path: the rate after changes of the path.
 
-mod rtp_path;
-
+use crate::rtp_path;
 use airbound_senders::rtp::gcc::{GccConfig, LossResponse, Usage};
 use airbound_units::{BitRate, Span};
 use proptest::prelude::*;

@@ -49,7 +49,8 @@ pub enum Stamps {
     /// Timestamps of a card: equal for all packets of a frame.
     #[default]
     Exact,
-    /// Timestamps of a kernel: close together for packets of a frame; a threshold is learned from the data.
+    /// Timestamps of a kernel, taken behind the reordering buffer: close together for packets of a frame. A gap above 100 us begins a
+    /// frame; the data may raise this threshold up to the airtime of a usual frame.
     Jittered,
 }
 

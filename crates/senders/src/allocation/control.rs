@@ -1,13 +1,13 @@
 //! The proxy's allocator: algorithms 1 and 2, with additions for real networks.
 
-use airbound_units::{BitRate, ConfigError, Instant, Span};
+use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
 use super::report::Report;
 use super::start::{Link, Overhead};
-use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level};
+use super::stream::{Allocation, Direction, ReceiverId, Sent, Stream, fresh_level, moved};
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
@@ -19,6 +19,12 @@ const NEAR: f64 = 0.1;
 const LEAST_FREE: f64 = 0.02;
 /// Upper limit on an uplink's level and queue relative to the target: a full block-ack window over the usual one.
 const MOST_LEVEL: f64 = 2.0;
+/// Factor of what its sender sent up to which a station's rate grows: more would not be tried.
+const HEADROOM: f64 = 1.5;
+/// Step back of the caller's clock from which on it was set; less is the disorder of callers.
+const STEP: Span = Span::from_millis(100);
+/// Level from which on frames find a queue.
+const QUEUED: f64 = 2.5;
 /// Relative change of a PHY rate, against the one used for the last rates, that triggers a new start.
 const CHANGED: f64 = 0.15;
 /// Longest wait for reports in intervals,
@@ -132,6 +138,18 @@ impl RateAllocator {
         self.decide_soon(now);
     }
 
+    /// Notes payload handed to the network for a station. From the first call on, its rate grows to at most 1.5 times what was sent:
+    /// the level of an application that sends less than it may says nothing about higher rates. Without calls all stations are taken to
+    /// send at their rates.
+    pub fn on_sent(&mut self, now: Instant, station: ReceiverId, payload: ByteCount) {
+        self.clock(now);
+        if let Ok(place) = self.place((station, Direction::Down)) {
+            let since = self.streams[place].heard;
+            let sent = self.streams[place].sent.get_or_insert(Sent { bytes: 0, since, rate: None });
+            sent.bytes = sent.bytes.saturating_add(payload.as_u64());
+        }
+    }
+
     /// Decides as soon as every station has reported. Decisions at fixed intervals, on reports that may arrive just after, would add an
     /// interval of dead time to the loop, in which it would keep cutting a rate that is already low enough.
     fn decide_soon(&mut self, now: Instant) {
@@ -149,9 +167,13 @@ impl RateAllocator {
     fn take(&mut self, now: Instant, place: usize, report: &Report) {
         let target = self.target_of(place);
         let within_target = self.is_within_target();
+        let frame_overhead = self.config.frame_overhead.as_secs_f64();
         let station = &mut self.streams[place];
         station.number = Some(report.number);
         station.reported = true;
+        station.measure_sent(now);
+        station.overhead_share = (!report.slot.is_zero())
+            .then(|| f64::from(report.frames) / report.slot.as_secs_f64() * frame_overhead);
         station.heard = now;
         if let Some(rate) = report.phy_rate.filter(|rate| !rate.is_zero()) {
             station.seen_phy = Some(rate);
@@ -172,7 +194,7 @@ impl RateAllocator {
         if self.config.tell_bottleneck && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
             // The slot may have begun under the previous rate.
-            let sent = station.rate.min(station.before);
+            let sent = station.rate.min(station.before).min(station.sent_rate().unwrap_or(f64::INFINITY));
             let frame = level + report.companions;
             let detector = &mut station.detector;
             let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
@@ -277,6 +299,13 @@ impl RateAllocator {
     }
 
     fn clock(&mut self, now: Instant) -> Instant {
+        if self.latest.since(now) >= STEP {
+            let from = std::mem::replace(&mut self.latest, now);
+            self.streams.iter_mut().for_each(|stream| stream.set_back(from, now));
+            self.decided = moved(self.decided, from, now);
+            self.next = self.next.map(|next| moved(next, from, now));
+            self.starting = self.starting.map(|since| moved(since, from, now));
+        }
         self.latest = self.latest.max(now);
         self.latest
     }
@@ -303,7 +332,8 @@ impl RateAllocator {
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
         let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
-        let rate = if rate.is_finite() { rate.clamp(LEAST, most) } else { station.rate };
+        let reached = station.sent_rate().map_or(MAX_RATE, |sent| (HEADROOM * sent).max(station.rate));
+        let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;
             station.rate = rate;
@@ -387,10 +417,39 @@ impl RateAllocator {
         gain.min(rate * (1.0 - taken).clamp(LEAST_FREE, 1.0) / self.config.target)
     }
 
+    /// The only station, if its PHY rate is not known. Algorithm 1 regulates it without.
+    fn lone(&self) -> Option<usize> {
+        matches!(&self.streams[..], [stream] if stream.phy.is_none()).then_some(0)
+    }
+
+    /// 1 - wᵀx by lemma 1, from the number of frames. Below [`QUEUED`] most frames find no queue, and the lemma does not hold.
+    fn measured_free(&self, place: usize) -> f64 {
+        let stream = &self.streams[place];
+        let queued = stream.level.is_some_and(|level| level >= QUEUED);
+        stream.overhead_share.filter(|_| queued).unwrap_or(1.0)
+    }
+
+    /// Algorithm 1 with the steady gain of [`Self::gain`], the free time measured.
+    fn lone_step(&mut self, now: Instant, place: usize) {
+        let stream = &self.streams[place];
+        if let Some(level) = stream.fresh_level().filter(|_| self.is_heard(now, place)) {
+            let above = level - self.config.target;
+            // A queue has to drain; a step up must not exceed what is free.
+            let least = if above > 0.0 { LEAST_FREE } else { 0.0 };
+            let free = self.measured_free(place).clamp(least, 1.0);
+            let gain = (self.config.gain * 1e6).min(stream.rate * free / self.config.target);
+            self.set(now, place, stream.rate - gain * above);
+        }
+    }
+
     /// Executes one step of algorithm 1 or 2.
     fn step(&mut self, now: Instant) {
         for held in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
             held.probe();
+        }
+        if let Some(lone) = self.lone() {
+            self.lone_step(now, lone);
+            return;
         }
         match self.config.form {
             Form::Distributed => self.distributed_step(now),
@@ -471,6 +530,11 @@ impl RateAllocator {
 
     /// Rates from the model, until the level is near the target.
     fn start(&mut self, now: Instant) {
+        if self.lone().is_some_and(|lone| self.streams[lone].reported) {
+            self.starting = None;
+            self.step(now);
+            return;
+        }
         let known = self.known(now);
         let links = self.links(&known);
         let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));

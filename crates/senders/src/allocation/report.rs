@@ -10,7 +10,7 @@ const VERSION: u8 = 1;
 /// Number of bytes with a meaning; the rest is padding, ignored by readers and reserved for later versions.
 const MEANINGFUL: usize = 50;
 /// Longest duration of a slot.
-const LONGEST_SLOT: Span = Span::from_secs(60);
+pub(super) const LONGEST_SLOT: Span = Span::from_secs(60);
 /// Upper limit on packets of a frame (HE-MU with extended block acknowledgement).
 pub(super) const LARGEST_FRAME: u32 = 1024;
 

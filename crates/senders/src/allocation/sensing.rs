@@ -1,15 +1,16 @@
 //! Sensing: packets to frames, and frames to reports.
 //!
-//! Timestamps have to be taken before the receiver's reordering buffer, as on a monitor interface. Behind it a loss delays the packets
-//! after it, and several frames seem to arrive at once (`docs/understand/low-delay-rate-allocation.md` quantifies the error).
+//! Timestamps are best taken before the receiver's reordering buffer, as on a monitor interface. Behind it, where a kernel stamps, a
+//! loss delays the packets after it, and several frames seem to arrive at once (`docs/understand/low-delay-rate-allocation.md`
+//! quantifies the error); and what arrives out of order there was reordered elsewhere, not lost on the air.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
-use super::config::SensorConfig;
+use super::config::{SensorConfig, Stamps};
 use super::grouping::Grouping;
-use super::report::{LARGEST_FRAME, Report};
+use super::report::{LARGEST_FRAME, LONGEST_SLOT, Report};
 
 /// Number of past frames to which a retransmission may belong: losses are retransmitted within a few frames.
 const RECENT_FRAMES: usize = 16;
@@ -19,15 +20,23 @@ const MOST_HOLES: usize = 4096;
 const LARGEST_JUMP: u64 = 65_536;
 /// Relative change of the mean PHY rate against the last report that counts as a change.
 const CHANGED: f64 = 0.15;
+/// Time after its last packet when a frame is complete, whatever comes: longer than the longest PPDU.
+const COMPLETE_AFTER: Span = Span::from_millis(10);
+/// Step back of a timestamp from which on a clock was set.
+const STEP: Span = Span::from_millis(100);
+/// Weight of a new frame in the usual airtime.
+const WEIGHT: f64 = 0.125;
 
-/// A received packet.
+/// Received packets: one, or several that a card or kernel handed over as one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// Time of arrival.
     pub at: Instant,
-    /// Its sequence number, ascending by one.
+    /// The sequence number of the first, ascending by one.
     pub sequence: u64,
-    /// Its payload.
+    /// Number of packets, counted as at least 1 and at most 1024.
+    pub packets: u32,
+    /// The payload of all of them.
     pub payload: ByteCount,
     /// The PHY rate of its frame; `None` if the receiver cannot see it.
     pub rate: Option<BitRate>,
@@ -45,6 +54,7 @@ pub struct Frame {
     /// Packets sent in it, lost, and received later.
     pub lost: u32,
     rate: Option<BitRate>,
+    payload: ByteCount,
     /// Packets of other flows in it.
     companions: u32,
     /// The highest sequence number in it or in any earlier frame.
@@ -121,6 +131,10 @@ pub struct FrameSensor {
     lively_until: Instant,
     reported_rate: Option<f64>,
     reports: u32,
+    /// Packets reordered elsewhere.
+    reordered: u64,
+    /// Airtime of the payload of a usual frame; `None` before the first with a rate.
+    airtime: Option<Span>,
 }
 
 impl FrameSensor {
@@ -143,6 +157,8 @@ impl FrameSensor {
             lively_until: Instant::ZERO,
             reported_rate: None,
             reports: 0,
+            reordered: 0,
+            airtime: None,
         })
     }
 
@@ -152,13 +168,42 @@ impl FrameSensor {
         &self.grouping
     }
 
-    /// Takes a received packet. Returns a completed frame, if there is one: some frames back.
+    /// Number of packets that came out of order behind the reordering buffer, and so were reordered elsewhere. Zero for exact stamps,
+    /// which see the air.
+    #[must_use]
+    pub const fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// Takes received packets. Returns a completed frame, if there is one: some frames back.
     pub fn on_packet(&mut self, packet: &Observation) -> Option<Frame> {
-        if self.slot_start.is_none() {
-            self.slot_start = Some(packet.at);
-            self.lively_until = packet.at + self.config.lively;
+        if self.slot_start.is_none_or(|start| start.since(packet.at) >= STEP) {
+            self.begin(packet.at);
         }
-        let is_new = self.is_new(packet.sequence)?;
+        let count = packet.packets.clamp(1, LARGEST_FRAME);
+        let each = packet.payload.as_u64() / u64::from(count);
+        let rest = ByteCount::new(packet.payload.as_u64() % u64::from(count));
+        let mut settled = None;
+        for place in 0..count {
+            let sequence = packet.sequence.saturating_add(u64::from(place));
+            let payload = ByteCount::new(each) + if place == 0 { rest } else { ByteCount::ZERO };
+            settled = self.on_one(packet, sequence, payload).or(settled);
+        }
+        settled
+    }
+
+    /// Begins the first slot, or a new one after the clock was set.
+    fn begin(&mut self, at: Instant) {
+        self.close();
+        self.slot = Slot::default();
+        self.slot_start = Some(at);
+        self.lively_until = at + self.config.lively;
+    }
+
+    fn on_one(&mut self, packet: &Observation, sequence: u64, payload: ByteCount) -> Option<Frame> {
+        let is_new = self.is_new(sequence)?;
+        let is_repeat = !is_new && self.config.stamps == Stamps::Exact;
+        self.reordered += u64::from(!is_new && !is_repeat);
         let mut settled = None;
         let full = self.open.is_none_or(|frame| frame.received >= LARGEST_FRAME);
         if self.grouping.begins_frame(packet.at) || full {
@@ -167,17 +212,18 @@ impl FrameSensor {
             let companions = if self.grouping.joins(came, packet.at) { unassigned } else { 0 };
             self.open = Some(Frame { at: packet.at, rate: packet.rate, companions, ..Frame::default() });
         }
-        if !is_new {
-            self.credit(packet.sequence);
+        if is_repeat {
+            self.credit(sequence);
         }
         if let Some(open) = &mut self.open {
             open.received += 1;
-            open.retransmitted += u32::from(!is_new);
+            open.retransmitted += u32::from(is_repeat);
+            open.payload += payload;
             // Packets missing before a frame are assumed to have been sent in it, not at the end of the previous one.
             open.highest = self.next.unwrap_or(0);
         }
         self.slot.packets = self.slot.packets.saturating_add(1);
-        self.slot.payload += packet.payload;
+        self.slot.payload += payload;
         settled
     }
 
@@ -244,6 +290,11 @@ impl FrameSensor {
             let (packets, singles) = slot.by_rate.entry(rate.as_bps()).or_default();
             *packets = packets.saturating_add(frame.received);
             *singles += u32::from(frame.received == 1 && !frame.is_repeat());
+            let airtime = rate.time_for(frame.payload);
+            let usual =
+                self.airtime.map_or(airtime, |usual| usual.mul_f64(1.0 - WEIGHT) + airtime.mul_f64(WEIGHT));
+            self.airtime = Some(usual);
+            self.grouping.set_airtime(usual);
         }
         self.recent.push_back(frame);
         if self.recent.len() > RECENT_FRAMES { self.recent.pop_front() } else { None }
@@ -261,11 +312,18 @@ impl FrameSensor {
         Some(start + length)
     }
 
-    /// Returns the report of the slot that ends now; `None` if it is not due.
+    /// Returns the report of the slot that ends now; `None` if it is not due, or if the clock was set forward within it.
     pub fn on_deadline(&mut self, now: Instant) -> Option<Report> {
         let start = self.slot_start?;
         if now < self.next_deadline()? {
             return None;
+        }
+        if now - start > LONGEST_SLOT {
+            self.begin(now);
+            return None;
+        }
+        if now - self.grouping.latest() >= COMPLETE_AFTER {
+            self.close();
         }
         let mut slot = std::mem::take(&mut self.slot);
         let probes = slot.leave_out_probes();

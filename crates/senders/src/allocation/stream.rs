@@ -60,6 +60,19 @@ pub(super) struct Stream {
     pub(super) detector: BottleneckDetector,
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
+    pub(super) sent: Option<Sent>,
+    /// Share of time taken by the overhead of frames, with the assumed overhead of one; `None` before the first report.
+    pub(super) overhead_share: Option<f64>,
+}
+
+/// Payload handed to the network for a station, by its sender's count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    /// Since the last report.
+    pub(super) bytes: u64,
+    pub(super) since: Instant,
+    /// Between the last two reports, in bit/s; `None` before the first.
+    pub(super) rate: Option<f64>,
 }
 
 impl Stream {
@@ -81,6 +94,33 @@ impl Stream {
             changed: now,
             detector: BottleneckDetector::new(),
             held: None,
+            sent: None,
+            overhead_share: None,
+        }
+    }
+
+    /// Takes what was sent since the last report, at a report.
+    pub(super) fn measure_sent(&mut self, now: Instant) {
+        if let Some(sent) = &mut self.sent
+            && now > sent.since
+        {
+            let rate = sent.bytes as f64 * 8.0 / (now - sent.since).as_secs_f64();
+            *sent = Sent { bytes: 0, since: now, rate: Some(rate) };
+        }
+    }
+
+    /// The rate in bit/s that was sent between the last two reports; `None` if it is not known.
+    pub(super) fn sent_rate(&self) -> Option<f64> {
+        self.sent.and_then(|sent| sent.rate)
+    }
+
+    /// Moves all times when the caller's clock was set from `from` back to `to`.
+    pub(super) fn set_back(&mut self, from: Instant, to: Instant) {
+        for time in [&mut self.heard, &mut self.changed]
+            .into_iter()
+            .chain(self.sent.as_mut().map(|sent| &mut sent.since))
+        {
+            *time = moved(*time, from, to);
         }
     }
 
@@ -92,6 +132,11 @@ impl Stream {
     pub(super) fn fresh_level(&self) -> Option<f64> {
         fresh_level(std::iter::once(self))
     }
+}
+
+/// A time after a clock was set from `from` back to `to`.
+pub(super) fn moved(time: Instant, from: Instant, to: Instant) -> Instant {
+    if time >= from { to + (time - from) } else { to - (from - time) }
 }
 
 /// The mean level of `streams` since the last update: of the downlinks or of the uplinks, whichever is higher.

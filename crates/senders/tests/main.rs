@@ -1,0 +1,16 @@
+//! The tests of the end-host controllers: one program, which links once.
+
+mod allocation_life;
+mod allocation_model;
+mod allocation_reports;
+mod conference_cone;
+mod conference_optimum;
+mod gcc;
+mod gcc_pacer;
+mod plum;
+mod rtp_fec;
+mod rtp_nack;
+mod rtp_path;
+mod tcp_custom;
+mod tcp_network;
+mod tcp_recovery;
