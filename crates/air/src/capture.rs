@@ -17,7 +17,7 @@ use crate::channel::TxId;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
     transmitters: usize,
-    /// In milliwatts, by receiver, then by sender.
+    /// In milliwatts, by sender, then by receiver: the receivers of a frame are asked one after the other.
     milliwatts: Vec<f64>,
 }
 
@@ -31,7 +31,7 @@ impl Levels {
     fn place(&self, receiver: TxId, sender: TxId) -> Option<usize> {
         let (receiver, sender) = (usize::from(receiver.0), usize::from(sender.0));
         (receiver < self.transmitters && sender < self.transmitters)
-            .then_some(receiver * self.transmitters + sender)
+            .then_some(sender * self.transmitters + receiver)
     }
 
     /// Sets the level of `sender` at `receiver`; unknown transmitters are ignored.
@@ -42,6 +42,7 @@ impl Levels {
     }
 
     /// The level of `sender` at `receiver` in milliwatts; 0 if there is none.
+    #[inline]
     #[must_use]
     pub fn at(&self, receiver: TxId, sender: TxId) -> f64 {
         self.place(receiver, sender).map_or(0.0, |place| self.milliwatts[place])

@@ -63,6 +63,7 @@ impl Edcaf {
     }
 
     /// Whether its state can change by transmissions of others.
+    #[inline]
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.ready.is_some() || self.backoff.is_some()
@@ -87,6 +88,7 @@ impl Edcaf {
     }
 
     /// The time of its access if the channel, idle since `idle_since`, remains idle.
+    #[inline]
     #[must_use]
     pub fn access(&self, idle_since: Instant) -> Option<Instant> {
         let ready = self.ready?;

@@ -65,6 +65,7 @@ impl Scene {
             });
             channel.add(edca, Stream::new(3, Purpose::Reception, number));
         }
+        channel.watch(RECEIVER);
         Self { channel, now: Instant::ZERO, ended: Vec::new(), busy: Vec::new(), protected: false }
     }
 
@@ -119,7 +120,7 @@ impl Scene {
             self.channel.clear_ready(exchange.at);
             self.ended.push((exchange, now));
         }
-        self.busy.extend(std::iter::from_fn(|| self.channel.take_busy()));
+        self.busy.extend(std::iter::from_fn(|| self.channel.take_busy(RECEIVER)));
         let mut winners = Vec::new();
         self.channel.contend(now, &mut winners);
         self.channel.occupy(now);

@@ -1,6 +1,7 @@
 //! `[hearing]`: who hears whom, by names or by places and walls.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_air::channel::TxId;
 use airbound_air::hearing::Hearing as Matrix;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::error::ScenarioError;
 use super::node::{Node, Value, shortened};
 use super::section::{Section, nearest};
-use super::{Neighbour, Scenario, Station};
+use super::{Neighbour, Network, Scenario, Station};
 
 /// The name of the access point among those of stations and neighbours.
 const ACCESS_POINT: &str = "access-point";
@@ -43,10 +44,27 @@ pub struct Places {
     pub places: BTreeMap<String, Place>,
 }
 
+/// Names of a transmitter.
+struct Labels<'a> {
+    name: Cow<'a, str>,
+    group: &'a str,
+    network: Option<&'a Network>,
+    /// `None` for access points and neighbours.
+    station: Option<&'a Station>,
+}
+
+impl Labels<'_> {
+    /// All its names, those of fewer transmitters first.
+    fn all(&self) -> impl Iterator<Item = &str> {
+        let network = self.network.map(|network| [network.name.as_str(), network.group.as_str()]);
+        let [one, several] = network.map_or([None; 2], |names| names.map(Some));
+        [Some(self.name.as_ref()), one, Some(self.group), several].into_iter().flatten()
+    }
+}
+
 /// The names of transmitters, in the order of their numbers on the channel.
 pub(super) struct Names<'a> {
-    /// Name and group of each.
-    nodes: Vec<(&'a str, &'a str)>,
+    nodes: Vec<Labels<'a>>,
     /// Groups without a member.
     empty: &'a [String],
 }
@@ -56,25 +74,70 @@ impl<'a> Names<'a> {
         self.nodes.len()
     }
 
-    pub(super) fn of(stations: &'a [Station], neighbours: &'a [Neighbour], empty: &'a [String]) -> Self {
-        let stations = stations.iter().map(|station| (station.name.as_str(), station.group.as_str()));
-        let neighbours = neighbours.iter().flat_map(|neighbour| {
-            std::iter::repeat_n(
-                (neighbour.name.as_str(), neighbour.name.as_str()),
-                neighbour.transmitters as usize,
-            )
-        });
-        let nodes = std::iter::once((ACCESS_POINT, ACCESS_POINT)).chain(stations).chain(neighbours).collect();
+    /// Those of all channels.
+    pub(super) fn of(
+        networks: &'a [Network],
+        stations: &'a [Station],
+        neighbours: &'a [Neighbour],
+        empty: &'a [String],
+    ) -> Self {
+        let access_point = |network: Option<&'a Network>| Labels {
+            name: network.map_or(Cow::Borrowed(ACCESS_POINT), |network| {
+                Cow::Owned(format!("{}-{ACCESS_POINT}", network.name))
+            }),
+            group: ACCESS_POINT,
+            network,
+            station: None,
+        };
+        let mut nodes = Vec::new();
+        let each = networks.iter().map(Some);
+        for network in each.chain(networks.is_empty().then_some(None)) {
+            nodes.push(access_point(network));
+            let is_here = |station: &&Station| station.network.as_ref() == network.map(|one| &one.name);
+            nodes.extend(stations.iter().filter(|one| network.is_none() || is_here(one)).map(|station| {
+                let (name, group) = (Cow::Borrowed(station.name.as_str()), station.group.as_str());
+                Labels { name, group, network, station: Some(station) }
+            }));
+        }
+        for neighbour in neighbours {
+            let name = neighbour.name.as_str();
+            nodes.extend((0..neighbour.transmitters).map(|_| Labels {
+                name: Cow::Borrowed(name),
+                group: name,
+                network: None,
+                station: None,
+            }));
+        }
         Self { nodes, empty }
     }
 
-    /// The transmitters with this name, or of the group with this name.
+    /// Those of one channel.
+    pub(super) fn on(scenario: &'a Scenario, channel: u16) -> Self {
+        let mut names = Self::of(&scenario.networks, &scenario.stations, &scenario.neighbours, &[]);
+        names.nodes.retain(|node| node.network.is_none_or(|network| network.channel == channel));
+        names
+    }
+
+    /// The transmitters with this name: one, or those of a group or of a network.
     pub(super) fn numbers(&self, wanted: &str) -> impl Iterator<Item = TxId> + '_ {
         let wanted = wanted.to_owned();
         let nodes = self.nodes.iter().zip(0..);
         nodes
-            .filter(move |((name, group), _)| *name == wanted || *group == wanted)
+            .filter(move |(labels, _)| labels.all().any(|name| name == wanted))
             .map(|(_, number)| TxId(number))
+    }
+
+    /// The links between stations and the next nodes on their paths.
+    fn links(&self) -> impl Iterator<Item = (TxId, TxId, &'a Station)> + '_ {
+        let stations = self.nodes.iter().zip(0..).filter_map(|(node, number)| Some((node.station?, number)));
+        stations.filter_map(|(station, number)| {
+            let network = station.network.as_deref();
+            let upper = self.nodes.iter().position(|node| match &station.via {
+                Some(relay) => node.name == relay.as_str(),
+                None => node.group == ACCESS_POINT && node.network.map(|one| one.name.as_str()) == network,
+            });
+            upper.map(|upper| (TxId(upper as u16), TxId(number), station))
+        })
     }
 
     /// Refuses a name that nothing has.
@@ -82,21 +145,27 @@ impl<'a> Names<'a> {
         if self.numbers(name).next().is_some() || self.empty.iter().any(|empty| empty == name) {
             return Ok(());
         }
-        let known = || self.nodes.iter().flat_map(|(name, group)| [*group, *name]);
+        let known = || self.nodes.iter().flat_map(Labels::all);
         let hint = match nearest(name, known()) {
             Some(name) => format!("did you mean {name}?"),
             None => {
-                let mut groups: Vec<&str> = self.nodes.iter().map(|(_, group)| *group).collect();
-                groups.dedup();
+                let mut groups: Vec<&str> = Vec::new();
+                for node in &self.nodes {
+                    let names = [Some(node.group), node.network.map(|network| network.group.as_str())];
+                    groups.extend(names.into_iter().flatten());
+                }
+                let mut seen = BTreeSet::new();
+                groups.retain(|group| seen.insert(*group));
                 groups.truncate(20);
                 format!("allowed are {}", groups.join(", "))
             }
         };
         let name = shortened(name);
+        let last = if self.nodes.iter().any(|node| node.network.is_some()) { "network" } else { "neighbour" };
         Err(ScenarioError::Value {
             place: section.place_of(key),
             key: section.key(&shortened(key)),
-            problem: format!("names \"{name}\", which is no station, group or neighbour; {hint}"),
+            problem: format!("names \"{name}\", which is no station, group or {last}; {hint}"),
         })
     }
 }
@@ -193,21 +262,22 @@ impl Places {
         Ok(Self { threshold, floor, places })
     }
 
-    /// The place of a transmitter: its own, or that of its group.
-    fn place_of(&self, (name, group): (&str, &str)) -> Option<Place> {
-        self.places.get(name).or_else(|| self.places.get(group)).copied()
+    /// The place of a transmitter: its own, or that of its network, of its group, of its group of networks.
+    fn place_of(&self, labels: &Labels<'_>) -> Option<Place> {
+        labels.all().find_map(|name| self.places.get(name)).copied()
     }
 
     /// The places of all transmitters, by number.
     pub(super) fn of_all<'b>(&'b self, names: &'b Names<'_>) -> impl Iterator<Item = Option<Place>> + 'b {
-        names.nodes.iter().map(|node| self.place_of(*node))
+        names.nodes.iter().map(|node| self.place_of(node))
     }
 
     fn check_nodes(&self, section: &Section<'_>, names: &Names<'_>) -> Result<(), ScenarioError> {
-        match names.nodes.iter().find(|names| self.place_of(**names).is_none()) {
+        match names.nodes.iter().find(|node| self.place_of(node).is_none()) {
             None => Ok(()),
-            Some((name, _)) => {
-                let problem = format!("gives no place to {name}; allowed is a place for each transmitter");
+            Some(node) => {
+                let problem =
+                    format!("gives no place to {}; allowed is a place for each transmitter", node.name);
                 Err(section.wrong("places", problem))
             }
         }
@@ -263,11 +333,12 @@ fn read_wall(section: &Section<'_>, floor: &Floor) -> Result<Wall, ScenarioError
 }
 
 impl Scenario {
-    /// The transmitters that each hears, by number: the access point, the stations, the transmitters of neighbours. `None` if all hear each other.
+    /// The transmitters that each hears on a channel, by number: the access point, its stations, then those of the next network, or the
+    /// transmitters of neighbours. `None` if all hear each other.
     #[must_use]
-    pub fn hearing(&self) -> Option<Matrix> {
+    pub fn hearing(&self, channel: u16) -> Option<Matrix> {
         let hearing = self.hearing.as_ref()?;
-        let names = Names::of(&self.stations, &self.neighbours, &[]);
+        let names = Names::on(self, channel);
         let mut matrix = Matrix::complete(names.nodes.len());
         let numbers = || (0..names.nodes.len() as u16).map(TxId);
         match hearing {
@@ -279,7 +350,7 @@ impl Scenario {
                         heard.for_each(|sender| matrix.set(listener, sender, true));
                     }
                 }
-                for (upper, lower) in self.links() {
+                for (upper, lower, _) in names.links() {
                     matrix.set(upper, lower, true);
                     matrix.set(lower, upper, true);
                 }
@@ -299,14 +370,6 @@ impl Scenario {
         (!matrix.is_complete()).then_some(matrix)
     }
 
-    /// The links between stations and the next nodes on their paths, by number.
-    fn links(&self) -> impl Iterator<Item = (TxId, TxId)> + '_ {
-        self.stations.iter().zip(1..).map(|(station, number)| {
-            let relay = station.via.as_deref().and_then(|relay| self.station_index(relay));
-            (TxId(relay.map_or(0, |relay| relay as u16 + 1)), TxId(number))
-        })
-    }
-
     /// Refuses a hearing, or frames on the air by themselves, that the rest of the scenario does not go with.
     pub(super) fn check_hearing(&self, top: &Section<'_>) -> Result<(), ScenarioError> {
         let key = match (&self.hearing, &self.radio) {
@@ -314,10 +377,6 @@ impl Scenario {
             (Some(_), _) => "hearing",
             (None, Some(_)) => "radio",
         };
-        if !self.networks.is_empty() {
-            let problem = "stands beside [[network]]; allowed is a scenario of one network";
-            return Err(top.wrong(key, problem));
-        }
         if let Some(pipe) = self.stations.iter().find(|_| self.pipe().is_some()) {
             let problem = format!(
                 "stands beside a trace in place of the air (as = \"pipe\"; see station {}); allowed are channels with contention",
@@ -325,28 +384,22 @@ impl Scenario {
             );
             return Err(top.wrong(key, problem));
         }
-        if let Some(station) = self.stations.iter().find(|station| station.power_save.is_some()) {
-            let problem = format!(
-                "stands beside power-save of station {}; allowed are stations that always listen",
-                station.name
-            );
-            return Err(top.wrong(key, problem));
-        }
-        let Some(matrix) = self.hearing() else { return Ok(()) };
-        let deaf = self
-            .links()
-            .find(|(upper, lower)| !matrix.hears(*upper, *lower) || !matrix.hears(*lower, *upper));
-        match deaf.and_then(|(_, lower)| self.stations.get(usize::from(lower.0).saturating_sub(1))) {
-            None => Ok(()),
-            Some(station) => {
+        for channel in self.channels() {
+            let Some(matrix) = self.hearing(channel) else { continue };
+            let names = Names::on(self, channel);
+            let deaf = names
+                .links()
+                .find(|(upper, lower, _)| !matrix.hears(*upper, *lower) || !matrix.hears(*lower, *upper));
+            if let Some((_, _, station)) = deaf {
                 let upper = station.via.as_deref().unwrap_or(ACCESS_POINT);
                 let problem = format!(
                     "puts {} and {upper} where they do not hear each other; allowed are places with a signal above \
                      the threshold at both ends of a link",
                     station.name
                 );
-                Err(top.table("hearing")?.wrong("places", problem))
+                return Err(top.table("hearing")?.wrong("places", problem));
             }
         }
+        Ok(())
     }
 }

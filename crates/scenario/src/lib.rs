@@ -278,7 +278,7 @@ impl Scenario {
         for name in &schemes {
             scheme.named(name, &top.place_of("schemes"))?;
         }
-        let names = Names::of(&stations, &neighbours, &empty_groups);
+        let names = Names::of(&networks, &stations, &neighbours, &empty_groups);
         let hearing = hearing::read(top, &names)?;
         let radio = radio::read(top, hearing.as_ref(), &names)?;
         let scenario = Self {

@@ -240,6 +240,15 @@ pub(super) fn refuse_gcc_for_tcp(
     Ok(())
 }
 
+impl Scenario {
+    /// The numbers of its channels, in ascending order; 1 without `[[network]]`.
+    #[must_use]
+    pub fn channels(&self) -> Vec<u16> {
+        let channels: BTreeSet<u16> = self.networks.iter().map(|network| network.channel).collect();
+        if channels.is_empty() { vec![1] } else { channels.into_iter().collect() }
+    }
+}
+
 impl Network {
     fn uses_gcc(&self) -> bool {
         self.scheme.as_ref().is_some_and(|scheme| scheme.sender.kind() == "gcc")

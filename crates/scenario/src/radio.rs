@@ -182,13 +182,13 @@ impl Radio {
 }
 
 impl Scenario {
-    /// Capture with the levels of all transmitters, in the order of [`Scenario::hearing`].
+    /// Capture with the levels of all transmitters of a channel, in the order of [`Scenario::hearing`].
     #[must_use]
-    pub fn capture(&self) -> Option<AirCapture> {
+    pub fn capture(&self, channel: u16) -> Option<AirCapture> {
         let capture = self.radio.as_ref()?.capture.as_ref()?;
-        let names = Names::of(&self.stations, &self.neighbours, &[]);
+        let names = Names::on(self, channel);
         let numbers = || (0..names.len() as u16).map(TxId);
-        let hearing = self.hearing().unwrap_or_else(|| Matrix::complete(names.len()));
+        let hearing = self.hearing(channel).unwrap_or_else(|| Matrix::complete(names.len()));
         let mut levels = Levels::silent(names.len());
         if let Some(Hearing::Places(places)) = &self.hearing {
             let all: Vec<_> = places.of_all(&names).collect();
@@ -223,9 +223,9 @@ impl Scenario {
         })
     }
 
-    /// Whether each frame is on the air by itself.
+    /// Whether each frame is on the air of a channel by itself.
     #[must_use]
-    pub fn has_frames(&self) -> bool {
-        self.radio.is_some() || self.hearing().is_some()
+    pub fn has_frames(&self, channel: u16) -> bool {
+        self.radio.is_some() || self.hearing(channel).is_some()
     }
 }

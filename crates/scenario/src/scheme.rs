@@ -127,7 +127,9 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub(super) fn plain(kind: &'static str) -> Self {
+    /// A kind with its defaults.
+    #[must_use]
+    pub fn plain(kind: &'static str) -> Self {
         Self { kind, parameters: toml::Table::new() }
     }
 

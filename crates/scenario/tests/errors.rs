@@ -483,10 +483,28 @@ fn hearing_is_checked() {
     check(&wall(&format!("{from}, to = [\"2 m\", \"9 m\"]")), &["hearing.walls.0.loss", "10 dB"]);
     let thick = format!("{from}, to = [\"2 m\", \"9 m\"], loss = \"90 dB\"");
     check(&wall(&thick), &["hearing.places", "phone and access-point", "do not hear each other"]);
-    let networks = format!("{}[[network]]\nname = \"a\"\n", matrix(""));
-    check(&networks, &["test.toml:11: hearing", "[[network]]"]);
     let sleepy = matrix("").replace("[[flow]]", "power-save = {}\n[[flow]]");
-    check(&sleepy, &["test.toml:12: hearing", "power-save of station phone", "always listen"]);
+    Scenario::parse(&sleepy, "test.toml", &Overrides::none()).expect("a station that sleeps");
+}
+
+#[test]
+fn a_matrix_names_networks() {
+    use airbound_air::channel::TxId;
+    let text = |rows: &str| {
+        format!("{GOOD}[hearing]\nmatrix = {{ {rows} }}\n[[network]]\nname = \"room\"\ncount = 2\n")
+    };
+    check(
+        &text("rom-1 = []"),
+        &["test.toml:12: hearing.matrix.rom-1", "no station, group or network", "did you mean room-1?"],
+    );
+    let rooms = text("room-1 = [\"room-1\"]");
+    let scenario = Scenario::parse(&rooms, "test.toml", &Overrides::none()).expect("two networks");
+    // Access point and phone of each room; the second one hears all.
+    let hearing = scenario.hearing(1).expect("some are hidden");
+    for (listener, heard) in [(0, vec![1]), (1, vec![0]), (2, vec![0, 1, 3]), (3, vec![0, 1, 2])] {
+        let all = (0..4_u16).filter(|sender| hearing.hears(TxId(listener), TxId(*sender)));
+        assert_eq!(all.collect::<Vec<_>>(), heard, "{listener}");
+    }
 }
 
 #[test]
@@ -496,7 +514,7 @@ fn a_matrix_says_who_hears_whom() {
         .replace("station = \"phone\"", "station = \"tv\"");
     let read = |rows: &str| {
         let text = format!("{text}[hearing]\nmatrix = {{ {rows} }}\n");
-        Scenario::parse(&text, "test.toml", &Overrides::none()).expect("a scenario").hearing()
+        Scenario::parse(&text, "test.toml", &Overrides::none()).expect("a scenario").hearing(1)
     };
     assert_eq!(read(""), None);
     assert_eq!(read("tv = [\"phone\"]"), None, "it hears the access point anyway");

@@ -2,6 +2,7 @@
 
 mod sentence;
 
+use airbound_scenario::{Overrides, Scenario};
 use sentence::{GOOD, check};
 
 #[test]
@@ -25,5 +26,5 @@ fn the_radio_is_checked() {
         format!("{GOOD}[hearing]\nsize = [\"9 m\", \"9 m\"]\n{places}\n[radio.capture]\nlevels = {{}}\n");
     check(&both, &["radio.capture.levels", "beside hearing.places"]);
     let sleepy = radio("").replacen("name = \"phone\"", "name = \"phone\"\npower-save = {}", 1);
-    check(&sleepy, &["radio", "power-save of station phone"]);
+    Scenario::parse(&sleepy, "test.toml", &Overrides::none()).expect("a station that sleeps");
 }

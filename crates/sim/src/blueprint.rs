@@ -17,6 +17,8 @@ pub(crate) fn slot_config<T: serde::de::DeserializeOwned>(
 /// All inputs that a network is built from.
 pub(crate) struct Blueprint<'a> {
     pub(crate) scenario: &'a Scenario,
+    /// The scenario that it is a part of.
+    pub(crate) whole: &'a Scenario,
     pub(crate) scheme: &'a Scheme,
     pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
@@ -34,6 +36,8 @@ impl Blueprint<'_> {
 /// The place of a network on a shared channel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedChannel {
+    /// Its number.
+    pub(crate) number: u16,
     /// The seed of the interference on the channel, common to all its networks.
     pub(crate) seed: u64,
     /// The number of the network among those on the channel, from 0.
@@ -45,6 +49,6 @@ pub(crate) struct SharedChannel {
 impl SharedChannel {
     /// A channel of its own.
     pub(crate) const fn alone(seed: u64) -> Self {
-        Self { seed, place: 0, networks: 1 }
+        Self { number: 1, seed, place: 0, networks: 1 }
     }
 }

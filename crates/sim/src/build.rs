@@ -92,7 +92,10 @@ impl Blueprint<'_> {
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
         let medium = match scenario.pipe() {
             Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
-            None if scenario.has_frames() => Medium::Partial(Box::new(self.channel_of_frames(nodes))),
+            // The first network of a channel brings it.
+            None if self.channel.place == 0 && self.whole.has_frames(self.channel.number) => {
+                Medium::Partial(Box::new(self.channel_of_frames(nodes)))
+            }
             None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
         };
         let contention = (0..nodes).map(|node| {
@@ -127,22 +130,24 @@ impl Blueprint<'_> {
             shaping,
             demands,
             window: scenario.window,
-            requests: scenario
+            requests: self
+                .whole
                 .radio
                 .as_ref()
                 .is_some_and(|radio| radio.missed_block_ack == MissedBlockAck::Request),
         })
     }
 
-    /// The channel of `nodes` transmitters on which each frame is on the air by itself.
+    /// The channel, on which each frame is on the air by itself, of at least `nodes` transmitters.
     fn channel_of_frames(&self, nodes: usize) -> PartialChannel {
-        let scenario = self.scenario;
-        let hearing = scenario.hearing().unwrap_or_else(|| Hearing::complete(nodes));
+        let scenario = self.whole;
+        let number = self.channel.number;
+        let hearing = scenario.hearing(number).unwrap_or_else(|| Hearing::complete(nodes));
         let mut channel = PartialChannel::new(scenario.air.phy_config(), scenario.air.eifs, hearing);
         if let Some(radio) = &scenario.radio {
             channel = channel.with_losses(radio.losses()).attentive();
         }
-        match scenario.capture() {
+        match scenario.capture(number) {
             Some(capture) => channel.with_capture(capture),
             None => channel,
         }

@@ -138,6 +138,7 @@ impl Ingress {
     }
 
     /// The next packet that the shaper's queue has dropped, with the time.
+    #[inline]
     pub(crate) fn take_dropped(&mut self) -> Option<(Instant, Dropped<Packet>)> {
         self.shaper.as_mut()?.take_dropped()
     }

@@ -81,7 +81,8 @@ impl<C> Live<C> {
             lanes.push(Lane { flow, next: 0 });
         }
         let channel = SharedChannel::alone(seed);
-        let blueprint = Blueprint { scenario: &scenario, scheme: &scenario.scheme, plugins, seed, channel };
+        let (scheme, whole) = (&scenario.scheme, &scenario);
+        let blueprint = Blueprint { scenario: whole, whole, scheme, plugins, seed, channel };
         let mut parts = blueprint.parts()?;
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));

@@ -77,7 +77,14 @@ pub(crate) fn build(
     plugins: &Plugins,
 ) -> Result<Built, BuildError> {
     if scenario.networks.is_empty() {
-        let blueprint = Blueprint { scenario, scheme, plugins, seed, channel: SharedChannel::alone(seed) };
+        let blueprint = Blueprint {
+            scenario,
+            whole: scenario,
+            scheme,
+            plugins,
+            seed,
+            channel: SharedChannel::alone(seed),
+        };
         let parts = blueprint.parts()?;
         let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
         let member = Member {
@@ -90,9 +97,7 @@ pub(crate) fn build(
         let domains = Domains::new(vec![vec![Network::new(parts)]]);
         return Ok(Built { domains, members: vec![member], flows });
     }
-    let mut channels: Vec<u16> = scenario.networks.iter().map(|network| network.channel).collect();
-    channels.sort_unstable();
-    channels.dedup();
+    let channels = scenario.channels();
     let mut built: Vec<Vec<Network>> = channels.iter().map(|_| Vec::new()).collect();
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); channels.len()];
     // As in a single network, the flows of the scenario come first.
@@ -105,10 +110,12 @@ pub(crate) fn build(
         let alike = |other: &&scenario::Network| other.channel == network.channel;
         let blueprint = Blueprint {
             scenario: &network.of(scenario),
+            whole: scenario,
             scheme: network.scheme.as_ref().unwrap_or(scheme),
             plugins,
             seed: seed_of(seed, index),
             channel: SharedChannel {
+                number: network.channel,
                 seed: seed_of(seed, first_on(&scenario.networks, network.channel)),
                 place: members[channel].len() as u64,
                 networks: scenario.networks.iter().filter(alike).count() as u64,

@@ -1,7 +1,6 @@
 //! Bulk transfers are recognised by their effect on the queue, and use the classic link beside Law.
 
-mod simulate;
-
+use crate::simulate;
 use std::collections::BTreeMap;
 
 use airbound_control::classify::Verdict;

@@ -1,7 +1,6 @@
 //! Channel access: collisions, priorities, TXOPs, beacons, interference, and shares of airtime.
 
-mod simulate;
-
+use crate::simulate;
 use std::fmt::Write;
 
 use airbound_units::{Instant, Span};

@@ -1,7 +1,6 @@
 //! The same scenario and seed give the same run, with any observer and any step size.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::TxopRow;
 use airbound_scenario::Scenario;
 use airbound_sim::Run;

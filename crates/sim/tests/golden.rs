@@ -1,7 +1,7 @@
 //! Golden summaries of a few short scenarios, compared byte by byte. An intended change is accepted with
-//! `INSTA_UPDATE=always cargo test -p airbound-sim --test golden`, and reviewed like code.
+//! `INSTA_UPDATE=always cargo test -p airbound-sim --test all golden`, and reviewed like code.
 
-mod simulate;
+use crate::simulate;
 
 fn golden(name: &str, text: &str) {
     let summary = simulate::run(text).summary.to_json().unwrap();

@@ -1,7 +1,6 @@
 //! Transmitters that do not all hear each other.
 
-mod simulate;
-
+use crate::simulate;
 use simulate::assert_within;
 
 /// Two saturated stations of 802.11a send to the access point at a rate in Mb/s.

@@ -1,8 +1,7 @@
 //! LAST-PQ in complete runs: it meets demands that Linux misses, demands may change, and without demands it equals
 //! Linux.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{DemandSummary, PacketRow};
 use airbound_sim::Outcome;
 use airbound_units::Span;

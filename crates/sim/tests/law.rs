@@ -1,7 +1,6 @@
 //! Law in the simulator: its bound holds for any channel and load, and schemes that name it are read.
 
-mod simulate;
-
+use crate::simulate;
 use std::collections::BTreeMap;
 
 use airbound_control::classify::Verdict;

@@ -1,8 +1,7 @@
 //! Several complete networks: on one channel they contend like the stations of one network, on different channels they are
 //! independent.
 
-mod simulate;
-
+use crate::simulate;
 use std::collections::BTreeMap;
 
 use airbound_record::{NetworkSummary, TxopRow};

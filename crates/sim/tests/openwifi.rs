@@ -1,7 +1,6 @@
 //! openwifi's transmit path: its layers, its tries of a frame, and the effect of time limits.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{Fate, PacketRow};
 use airbound_units::{Instant, Span};
 

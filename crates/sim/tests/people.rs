@@ -1,7 +1,6 @@
 //! People in the path, and busy periods of a room or a neighbour, have the statistics of their parameters.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_air::propagation::Propagation;
 use airbound_scenario::{Overrides, Scenario, Spells};
 use airbound_traffic::spells as neighbour_spells;

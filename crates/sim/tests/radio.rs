@@ -1,7 +1,6 @@
 //! `[radio]`: capture, and control frames that are lost on their own.
 
-mod simulate;
-
+use crate::simulate;
 use simulate::assert_within;
 
 /// Two saturated stations of 802.11a, which hear each other, at 24 Mb/s.
@@ -98,4 +97,55 @@ fn a_lost_cts_costs_the_frame_only_after_seven() {
     assert!(sum < 0.8 * none.iter().sum::<f64>(), "{sum} {none:?}");
     let all = goodput(&air("[radio]\nprotection-loss = 1.0"));
     assert_eq!(all, [0.0, 0.0]);
+}
+
+/// Networks of one saturated downlink each, at 24 Mb/s.
+fn networks(tables: &str) -> String {
+    format!(
+        "duration = \"3 s\"\nwarm-up = \"100 ms\"\n[air]\nstandard = \"legacy\"\nedca = \"dcf\"\n\
+         [access-point]\npreset = \"direct\"\n[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 20 }} }}\n\
+         rate = \"fixed\"\n[wire]\nrate = \"unlimited\"\ndelay = \"0 ms\"\n[[network]]\nname = \"flat\"\ncount = 2\n\
+         [[station]]\nname = \"phone\"\nrate = \"OFDM 24 Mbit/s\"\n[[flow]]\nname = \"stream\"\nkind = \"cbr\"\n\
+         station = \"phone\"\nrate = \"24 Mbit/s\"\nsize = \"1470 B\"\n{tables}\n"
+    )
+}
+
+#[test]
+fn networks_on_a_channel_contend_frame_by_frame() {
+    let (whole, frames) = (goodput(&networks("")), goodput(&networks(FRAMES)));
+    for (whole, frames) in whole.iter().zip(&frames) {
+        assert_within(*frames, *whole, 0.05, "both hear each other");
+    }
+    // Each network in a flat of its own has the channel for itself.
+    let apart = goodput(&networks("[hearing]\nmatrix = { flat-1 = [\"flat-1\"], flat-2 = [\"flat-2\"] }"));
+    let alone = goodput(&networks("[radio]").replace("count = 2", "count = 1"));
+    for apart in &apart {
+        assert_within(*apart, alone[0], 0.01, "apart");
+    }
+    assert!(frames[0] < 0.6 * alone[0], "{frames:?} {alone:?}");
+}
+
+#[test]
+fn names_of_networks_are_those_of_all_their_transmitters() {
+    // The access points of the second network's neighbours are louder at the first one's station by 25 dB than its own.
+    let levels = |level: &str| {
+        networks(&format!(
+            "[radio.capture]\nlevels = {{ flat-1 = {{ flat-2-access-point = \"{level} dBm\" }} }}"
+        ))
+    };
+    let (equal, weak) = (goodput(&levels("-40")), goodput(&levels("-65")));
+    assert!(weak[0] > 1.03 * equal[0] && weak[1] < 1.01 * equal[1], "{equal:?} {weak:?}");
+}
+
+#[test]
+fn a_sleeping_station_waits_as_long_frame_by_frame() {
+    let sleeper = |tables: &str| {
+        let text = downlink(tables).replace("beacons = false\n", "");
+        let text = text.replace("[[station]]\n", "[[station]]\npower-save = { timeout = \"2 ms\" }\n");
+        let text = text.replace("\"cbr\"", "\"poisson\"").replace("80 Mbit/s", "20 kbit/s");
+        simulate::run(&text.replace("duration = \"3 s\"", "duration = \"300 s\"")).summary.flows[0].clone()
+    };
+    let [whole, frames] = ["", FRAMES].map(|tables| sleeper(tables).latency_ms.mean.expect("packets"));
+    assert_within(frames, whole, 0.02, "mean delay");
+    assert!(whole > 40.0, "{whole}");
 }

@@ -1,8 +1,7 @@
 //! Paths of several hops against arithmetic by hand: the delay of a relay, the sharing of airtime by the hops, and its
 //! attribution.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{Fate, Split};
 use airbound_units::{Instant, Span};
 

@@ -1,7 +1,6 @@
 //! Real-time video from end to end: rates, repair, and frame metrics.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{Component, FlowSummary, FrameFate, PacketWay, RtcSummary};
 use airbound_sim::Run;
 use airbound_units::{BitRate, Instant, Span};

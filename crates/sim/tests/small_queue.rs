@@ -1,7 +1,6 @@
 //! TCP small queues of stations: what a sender has below it is bounded, and the air stays busy.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::FlowSummary;
 use simulate::{assert_within, flow, run};
 

@@ -1,7 +1,6 @@
 //! Service of flows: capacity, losses, isolation, traces, the wire, TCP, video.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{FrameFate, FrameRow};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Outcome, Run};

@@ -1,7 +1,6 @@
 //! The transmit path against arithmetic by hand: one exchange, aggregates and their limits, windows, retries, reordering.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_record::{Fate, PacketRow};
 use airbound_units::{ByteCount, Instant, Span};
 

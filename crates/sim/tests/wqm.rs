@@ -1,7 +1,6 @@
 //! WQM over the transmit path of its testbed: queues by layer, the measured channel load, and the gain.
 
-mod simulate;
-
+use crate::simulate;
 use airbound_units::Span;
 
 use simulate::{assert_within, flow, observed, run};

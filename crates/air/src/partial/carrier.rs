@@ -3,7 +3,7 @@
 use airbound_units::{Instant, Span};
 
 /// A reservation by an RTS, which holds only if a frame follows (802.11-2020, 10.3.2.4).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Provisional {
     /// A frame must have begun by then.
     by: Instant,
@@ -12,7 +12,7 @@ struct Provisional {
 }
 
 /// Carrier sense of one transmitter.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Carrier {
     /// Number of frames of others on the air that it hears.
     heard: u16,
@@ -54,6 +54,19 @@ impl Carrier {
     /// Whether it senses energy, its own included.
     pub(super) const fn senses(&self) -> bool {
         self.heard > 0 || self.sending > 0
+    }
+
+    /// Whether it takes no part in an exchange and sends nothing.
+    pub(super) const fn is_listening(&self) -> bool {
+        !self.engaged && self.sending == 0
+    }
+
+    /// Whether it senses the same as another from `now` on. What is reserved until then has no effect any more.
+    pub(super) fn is_like(&self, other: &Self, now: Instant) -> bool {
+        let facts = |one: &Self| (one.heard, one.sending, one.engaged, one.garbled, one.idle_since);
+        let reserved =
+            |one: &Self| (one.nav.max(now), one.provisional.filter(|reservation| reservation.by > now));
+        facts(self) == facts(other) && reserved(self) == reserved(other)
     }
 
     /// Whether a reservation of others keeps it from answering an RTS (802.11-2020, 10.3.2.9).

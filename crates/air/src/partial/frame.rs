@@ -29,12 +29,11 @@ pub(super) enum Heard {
     Undetected,
 }
 
-/// Energy of another frame at a receiver.
+/// Another frame that is on the air at the same time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Energy {
-    pub(super) receiver: usize,
-    /// In milliwatts.
-    pub(super) level: f64,
+    /// The transmitter that sends it.
+    pub(super) sender: usize,
     pub(super) from: Instant,
     pub(super) until: Instant,
 }
@@ -55,11 +54,11 @@ pub(super) struct Frame {
     pub(super) end: Instant,
     /// End of the time that it reserves.
     pub(super) reserved: Instant,
-    /// By transmitter.
+    /// By transmitter; empty while all others hear it and nothing overlaps it.
     pub(super) at: Vec<Heard>,
     /// Overlaps at its receiver.
     pub(super) overlaps: Vec<(Instant, Instant)>,
-    /// Energy of others at all receivers; empty without capture.
+    /// Others on the air meanwhile; empty without capture.
     pub(super) energy: Vec<Energy>,
     /// Whether its receiver decoded it in spite of overlaps; `None` without capture.
     pub(super) captured: Option<bool>,
@@ -83,6 +82,24 @@ impl Frame {
 
     /// The reception at `node`.
     pub(super) fn heard_by(&self, node: usize) -> Heard {
+        if self.is_plain() {
+            return if node == self.from { Heard::Nothing } else { Heard::Clear };
+        }
         self.at.get(node).copied().unwrap_or(Heard::Nothing)
+    }
+
+    /// Whether all others hear it and nothing overlaps it.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// Gives a plain frame a reception at each of `nodes` transmitters, which may differ from now on.
+    pub(super) fn spread(&mut self, nodes: usize) {
+        if self.is_plain() {
+            self.at = vec![Heard::Clear; nodes];
+            if let Some(own) = self.at.get_mut(self.from) {
+                *own = Heard::Nothing;
+            }
+        }
     }
 }

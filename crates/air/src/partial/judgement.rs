@@ -4,9 +4,10 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::{AckBitmap, Legacy, Rate};
 
 use super::PartialChannel;
+use super::carrier::Carrier;
 use super::exchange::Ongoing;
 use super::frame::{Energy, Frame, Heard, Part};
-use super::reception::{interference, shared};
+use super::reception::shared;
 
 /// Training fields, which precede the PHY header: they carry no bits.
 const TRAINING_SYMBOLS: u64 = 4;
@@ -29,44 +30,60 @@ impl PartialChannel {
         }
     }
 
-    /// With capture: a frame that begins is energy at all receivers, and may be locked on.
-    pub(super) fn note_energy(&mut self, now: Instant, frame: &mut Frame) {
-        let Some(receivers) = &mut self.receivers else { return };
-        for receiver in 0..self.nodes.len() {
-            for other in &mut self.frames {
-                let until = frame.end.min(other.end);
-                let add = |to: &mut Frame, sender: usize| {
-                    if to.heard_by(receiver) != Heard::Nothing {
-                        let level = receivers.level(receiver, sender);
-                        to.energy.push(Energy { receiver, level, from: now, until });
-                    }
-                };
-                add(other, frame.from);
-                add(frame, other.from);
-            }
+    /// With capture: the same before another frame begins.
+    pub(super) fn join_receivers(&mut self, now: Instant) {
+        if let Some(receivers) = &mut self.receivers {
+            receivers.join(now, &self.frames);
         }
-        let nodes = &self.nodes;
-        let is_sending = |number: usize| nodes.get(number).is_some_and(|node| node.carrier.is_sending());
-        receivers.begin(frame, &self.frames, is_sending);
+    }
+
+    /// With capture: a frame that begins is energy at all receivers, and may be locked on.
+    pub(super) fn note_energy(&mut self, now: Instant, frame: &mut Frame, audience: &[u16]) {
+        let Some(receivers) = &mut self.receivers else { return };
+        for other in &mut self.frames {
+            let until = frame.end.min(other.end);
+            other.energy.push(Energy { sender: frame.from, from: now, until });
+            frame.energy.push(Energy { sender: other.from, from: now, until });
+        }
+        let carriers = &self.carriers;
+        let is_sending = |number: usize| carriers.get(number).is_some_and(Carrier::is_sending);
+        receivers.begin(frame, &self.frames, audience, is_sending);
     }
 
     /// With capture: decides which receivers decoded a frame that ends, and removes the MPDUs that its own receiver lost.
     pub(super) fn judge(&mut self, frame: &mut Frame) {
         let Some(mut receivers) = self.receivers.take() else { return };
-        let content = self.content(frame);
+        let has_receiver = frame.to != frame.from && frame.part != Part::Beacon;
+        if receivers.was_alone(frame) {
+            // It arrives at all who hear it as noise leaves it.
+            self.receivers = Some(receivers);
+            frame.captured = has_receiver.then(|| frame.heard_by(frame.to) == Heard::Clear);
+            return;
+        }
+        frame.spread(self.nodes.len());
+        let audience = self.take_audience(frame.from);
+        // A frame that nothing overlaps arrives as noise leaves it.
+        let content = (!frame.energy.is_empty()).then(|| self.content(frame));
         let mut intact = false;
-        for number in 0..self.nodes.len() {
+        for number in audience.iter().map(|listener| usize::from(*listener)) {
             if frame.heard_by(number) == Heard::Nothing {
                 continue;
             }
             let is_locked = receivers.unlock(number, frame);
-            let signal = receivers.level(number, frame.from);
-            let arrived = if is_locked { self.decode(frame, &content, number, signal) } else { None };
-            frame.at[number] = match arrived {
-                _ if !is_locked => Heard::Undetected,
-                Some(arrived) if arrived.count() > 0 => Heard::Clear,
-                _ => Heard::Garbled,
+            let Some(content) = content.as_ref().filter(|_| is_locked) else {
+                frame.at[number] = if is_locked { Heard::Clear } else { Heard::Undetected };
+                if number == frame.to {
+                    intact = is_locked;
+                    if frame.part == Part::Data && !is_locked {
+                        self.keep(frame.exchange, AckBitmap::NONE);
+                    }
+                }
+                continue;
             };
+            let spans = receivers.interference(&frame.energy, number, frame.from);
+            let arrived = self.decode(frame, content, number, spans);
+            let is_clear = arrived.is_some_and(|arrived| arrived.count() > 0);
+            frame.at[number] = if is_clear { Heard::Clear } else { Heard::Garbled };
             if number == frame.to {
                 intact = frame.heard_by(number) == Heard::Clear;
                 if frame.part == Part::Data {
@@ -74,9 +91,10 @@ impl PartialChannel {
                 }
             }
         }
+        self.put_back(frame.from, audience);
         self.receivers = Some(receivers);
         // A receiver near its sender that is no transmitter itself is disturbed by whatever its sender hears.
-        if frame.to != frame.from && frame.part != Part::Beacon {
+        if has_receiver {
             frame.captured = Some(intact);
         }
     }
@@ -123,19 +141,25 @@ impl PartialChannel {
         frame: &Frame,
         content: &Content,
         receiver: usize,
-        signal: f64,
+        spans: &[(Instant, Instant, f64)],
     ) -> Option<AckBitmap> {
-        let spans = interference(&frame.energy, receiver, signal);
+        if spans.is_empty() {
+            return Some(AckBitmap::first(content.mpdus.len()));
+        }
         let is_own = receiver == frame.to;
         let noise = if is_own { content.noise } else { 0.0 };
         // Noise alone has been drawn when the frame was sent.
+        let phy = &mut self.phy;
         let mut hazard = |rate: Rate, ratio: f64| {
-            let alone = if noise > 0.0 { self.phy.hazard(rate, 1.0 / noise) } else { 0.0 };
-            (self.phy.hazard(rate, 1.0 / (ratio + noise)) - alone).max(0.0)
+            let alone = if noise > 0.0 { phy.hazard(rate, 1.0 / noise) } else { 0.0 };
+            (phy.hazard(rate, 1.0 / (ratio + noise)) - alone).max(0.0)
         };
         let bits = |rate: Rate, time: Span| rate.bit_rate().as_bps() as f64 * time.as_secs_f64();
-        let (mut header, mut mpdus) = (0.0, vec![0.0; content.mpdus.len()]);
-        for (from, until, ratio) in spans {
+        let mut header = 0.0;
+        let mpdus = &mut self.hazards;
+        mpdus.clear();
+        mpdus.resize(content.mpdus.len(), 0.0);
+        for &(from, until, ratio) in spans {
             let time = shared((from, until), content.header);
             if !time.is_zero() {
                 header += hazard(content.header_rate, ratio) * bits(content.header_rate, time);
@@ -146,16 +170,17 @@ impl PartialChannel {
             }
         }
         let drawing = if is_own { frame.from } else { receiver };
+        let nodes = &mut self.nodes;
         let mut survives = |hazard: f64| {
-            let draws = self.nodes.get_mut(drawing).map(|node| &mut node.reception);
+            let draws = nodes.get_mut(drawing).map(|node| &mut node.reception);
             hazard == 0.0 || draws.is_some_and(|draws| draws.unit() < libm::exp(-hazard))
         };
         if !survives(header) {
             return None;
         }
         let mut arrived = AckBitmap::NONE;
-        for (place, hazard) in mpdus.into_iter().enumerate() {
-            if survives(hazard) {
+        for (place, hazard) in mpdus.iter().enumerate() {
+            if survives(*hazard) {
                 arrived.set(place);
             }
         }

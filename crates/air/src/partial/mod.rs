@@ -19,6 +19,7 @@
 //! with the end of the timeout. Noise is drawn when the frame is sent, as on the other channel.
 
 mod carrier;
+mod carriers;
 mod exchange;
 mod frame;
 mod judgement;
@@ -41,6 +42,7 @@ use crate::loss::Losses;
 use crate::propagation::LinkQuality;
 
 use carrier::Carrier;
+use carriers::Carriers;
 use exchange::Ongoing;
 use frame::{Frame, Part};
 use reception::Receivers;
@@ -86,36 +88,17 @@ pub struct Ended {
 struct Node {
     edca: [Edcaf; 4],
     reception: Stream,
-    carrier: Carrier,
     ongoing: Option<Ongoing>,
-    /// Its next access, if that is known; [`Instant::MAX`] for never.
-    access: Cell<Option<Instant>>,
 }
 
-impl Node {
-    /// Its next access if nothing else happens.
-    fn next_access(&self) -> Instant {
-        if let Some(access) = self.access.get() {
-            return access;
-        }
-        let access = self.carrier.idle_since().and_then(|since| {
-            let each = self.edca.iter().filter_map(|edcaf| edcaf.access(since));
-            each.min()
-        });
-        let access = access.unwrap_or(Instant::MAX);
-        self.access.set(Some(access));
-        access
-    }
-
-    /// Ends its idle period: freezes its counters, deducting the elapsed slots.
-    fn freeze(&mut self, now: Instant) {
-        self.access.set(None);
-        if let Some(since) = self.carrier.occupy() {
-            for edcaf in &mut self.edca {
-                edcaf.on_busy(since, now);
-            }
-        }
-    }
+/// Busy periods of a transmitter whose channel load is wanted.
+#[derive(Debug)]
+struct Watch {
+    node: usize,
+    /// Start of the busy period, and the end of the last one.
+    since: Option<Instant>,
+    end: Instant,
+    periods: VecDeque<(Instant, Instant)>,
 }
 
 /// The channel of a collision domain whose transmitters do not all hear each other.
@@ -128,6 +111,14 @@ pub struct PartialChannel {
     /// Wait after a reception with an error, beyond AIFS; zero without EIFS.
     eifs: Span,
     nodes: Vec<Node>,
+    /// Carrier sense of each transmitter, which each frame changes, apart from what few of them do.
+    carriers: Carriers,
+    /// The others that hear each transmitter, in order.
+    audiences: Vec<Vec<u16>>,
+    /// The transmitters whose contention functions can change by frames of others, in order.
+    active: Vec<u16>,
+    /// The earliest access, if that is known; [`Instant::MAX`] for never.
+    soonest: Cell<Option<Instant>>,
     frames: Vec<Frame>,
     /// Number of frames so far.
     sent: u64,
@@ -136,15 +127,16 @@ pub struct PartialChannel {
     receivers: Option<Receivers>,
     /// Whether a frame from another ends the wait for a response.
     attentive: bool,
+    /// Hazards of the MPDUs of a frame that is judged. Kept for its memory.
+    hazards: Vec<f64>,
+    /// Transmitters whose wait for a response a frame may end. Kept for its memory.
+    waiting: Vec<usize>,
     pending: Vec<Pending>,
     ended: VecDeque<Ended>,
     winners: u16,
     losers: Vec<AccessId>,
     jammed_until: Instant,
-    /// Start of the busy period of the first transmitter, and the end of the last one.
-    busy_since: Option<Instant>,
-    busy_end: Instant,
-    busy: VecDeque<(Instant, Instant)>,
+    watches: Vec<Watch>,
 }
 
 impl PartialChannel {
@@ -157,21 +149,25 @@ impl PartialChannel {
         Self {
             eifs: if eifs { band.eifs() - band.difs() } else { Span::ZERO },
             phy,
-            hearing,
             nodes: Vec::new(),
+            carriers: Carriers::new(hearing.is_complete()),
+            hearing,
+            audiences: Vec::new(),
+            active: Vec::new(),
+            soonest: Cell::new(None),
             frames: Vec::new(),
             sent: 0,
             losses: Losses::default(),
             receivers: None,
             attentive: false,
+            hazards: Vec::new(),
+            waiting: Vec::new(),
             pending: Vec::new(),
             ended: VecDeque::new(),
             winners: 0,
             losers: Vec::new(),
             jammed_until: Instant::ZERO,
-            busy_since: None,
-            busy_end: Instant::ZERO,
-            busy: VecDeque::new(),
+            watches: Vec::new(),
         }
     }
 
@@ -200,12 +196,29 @@ impl PartialChannel {
     /// Adds a transmitter with its contention functions, in the order of [`Category::ALL`], and the stream of errors at its receivers.
     pub fn add(&mut self, edca: [Edcaf; 4], reception: Stream) -> TxId {
         let tx = TxId(self.nodes.len() as u16);
-        let access = Cell::new(None);
         if let Some(receivers) = &mut self.receivers {
             receivers.add();
         }
-        self.nodes.push(Node { edca, reception, carrier: Carrier::new(), ongoing: None, access });
+        let hearing = &self.hearing;
+        for (audience, sender) in self.audiences.iter_mut().zip((0..).map(TxId)) {
+            if hearing.hears(tx, sender) {
+                audience.push(tx.0);
+            }
+        }
+        self.audiences.push((0..tx.0).filter(|listener| hearing.hears(TxId(*listener), tx)).collect());
+        self.nodes.push(Node { edca, reception, ongoing: None });
+        self.carriers.add();
+        self.soonest.set(None);
         tx
+    }
+
+    /// Notes the busy periods of a transmitter from now on, for [`PartialChannel::take_busy`].
+    pub fn watch(&mut self, tx: TxId) {
+        let node = usize::from(tx.0);
+        if !self.watches.iter().any(|watch| watch.node == node) {
+            let periods = VecDeque::new();
+            self.watches.push(Watch { node, since: None, end: Instant::ZERO, periods });
+        }
     }
 
     /// The band: slot and SIFS.
@@ -230,9 +243,31 @@ impl PartialChannel {
     /// A contention function for modification, with the start of its idle period.
     fn edcaf_mut(&mut self, at: AccessId) -> Option<(&mut Edcaf, Option<Instant>)> {
         let node = self.nodes.get_mut(usize::from(at.tx.0))?;
-        node.access.set(None);
-        let idle_since = node.carrier.idle_since();
+        self.soonest.set(None);
+        if let Err(place) = self.active.binary_search(&at.tx.0) {
+            self.active.insert(place, at.tx.0);
+        }
+        let idle_since = self.carriers.get(usize::from(at.tx.0)).and_then(Carrier::idle_since);
         node.edca.get_mut(at.category.index()).map(|edcaf| (edcaf, idle_since))
+    }
+
+    /// Ends the idle period of a transmitter: freezes its counters, deducting the elapsed slots.
+    fn freeze(&mut self, number: usize, now: Instant) {
+        self.soonest.set(None);
+        let since = self.carriers.get_mut(number).and_then(Carrier::occupy);
+        if let Some(since) = since
+            && self.active.binary_search(&(number as u16)).is_ok()
+            && let Some(node) = self.nodes.get_mut(number)
+        {
+            node.edca.iter_mut().for_each(|edcaf| edcaf.on_busy(since, now));
+        }
+    }
+
+    /// The earliest access of a transmitter if nothing else happens.
+    fn access_of(&self, number: u16) -> Option<Instant> {
+        let number = usize::from(number);
+        let since = self.carriers.get(number).and_then(Carrier::idle_since)?;
+        self.nodes.get(number)?.edca.iter().filter_map(|edcaf| edcaf.access(since)).min()
     }
 
     /// Whether a contention function has frames to send.
@@ -280,13 +315,23 @@ impl PartialChannel {
         }
     }
 
+    /// The earliest access if nothing else happens; [`Instant::MAX`] for never.
+    fn next_access(&self) -> Instant {
+        let access = self.soonest.get().unwrap_or_else(|| {
+            let access = self.active.iter().filter_map(|number| self.access_of(*number)).min();
+            access.unwrap_or(Instant::MAX)
+        });
+        self.soonest.set(Some(access));
+        access
+    }
+
     /// The time of the next access or of the next step of an exchange; [`Instant::MAX`] for never.
     #[must_use]
     pub fn next_step(&self, now: Instant) -> Instant {
         let frames = self.frames.iter().map(|frame| frame.end);
         let pending = self.pending.iter().map(|pending| pending.at);
-        let access = self.nodes.iter().map(Node::next_access);
-        let next = frames.chain(pending).chain(access).min().unwrap_or(Instant::MAX);
+        let access = self.next_access();
+        let next = frames.chain(pending).min().map_or(access, |step| step.min(access));
         if self.ended.is_empty() { next.max(now) } else { now }
     }
 
@@ -295,7 +340,7 @@ impl PartialChannel {
     #[must_use]
     pub fn next_beacon(&self, now: Instant, tx: TxId) -> Instant {
         let band = self.phy.band();
-        let idle_since = self.node(tx).and_then(|node| node.carrier.idle_since());
+        let idle_since = self.carriers.get(usize::from(tx.0)).and_then(Carrier::idle_since);
         idle_since.map_or(Instant::MAX, |since| now.max(since + band.sifs() + band.slot()))
     }
 
@@ -315,8 +360,18 @@ impl PartialChannel {
     pub fn contend(&mut self, now: Instant, winners: &mut Vec<AccessId>) {
         winners.clear();
         self.losers.clear();
-        for (number, node) in self.nodes.iter().enumerate() {
-            let Some(since) = node.carrier.idle_since().filter(|_| node.next_access() <= now) else {
+        self.winners = 0;
+        if self.next_access() > now {
+            return;
+        }
+        let nodes = &self.nodes;
+        self.active.retain(|number| {
+            nodes.get(usize::from(*number)).is_some_and(|node| node.edca.iter().any(Edcaf::is_active))
+        });
+        for number in self.active.iter().map(|number| usize::from(*number)) {
+            let Some((node, since)) =
+                nodes.get(number).zip(self.carriers.get(number).and_then(Carrier::idle_since))
+            else {
                 continue;
             };
             let first = winners.len();
@@ -345,9 +400,7 @@ impl PartialChannel {
     /// Draws new backoffs for the losers of internal collisions; the winners transmit next.
     pub fn occupy(&mut self, now: Instant) {
         while let Some(loser) = self.losers.pop() {
-            if let Some(node) = self.nodes.get_mut(usize::from(loser.tx.0)) {
-                node.freeze(now);
-            }
+            self.freeze(usize::from(loser.tx.0), now);
             self.settle(loser, Settled::Retry);
         }
     }
@@ -414,15 +467,18 @@ impl PartialChannel {
         if let LinkQuality::Snr(snr) = quality {
             ongoing.noise = 1.0 / snr.linear().max(1e-30);
         }
-        node.freeze(now);
-        node.carrier.engaged = true;
         node.ongoing = Some(ongoing);
+        self.freeze(number, now);
+        if let Some(carrier) = self.carriers.get_mut(number) {
+            carrier.engaged = true;
+        }
         true
     }
 
-    /// The next busy period of the first transmitter, interference included, that has ended. Each is returned once.
-    pub fn take_busy(&mut self) -> Option<(Instant, Instant)> {
-        self.busy.pop_front()
+    /// The next busy period of a watched transmitter, interference included, that has ended. Each is returned once.
+    pub fn take_busy(&mut self, tx: TxId) -> Option<(Instant, Instant)> {
+        let watch = self.watches.iter_mut().find(|watch| watch.node == usize::from(tx.0));
+        watch.and_then(|watch| watch.periods.pop_front())
     }
 
     /// Whether a frame is on the air.
@@ -502,11 +558,13 @@ impl PartialChannel {
             return;
         }
         self.jammed_until = until;
-        for node in &mut self.nodes {
-            if let Some(since) = node.carrier.idle_since() {
-                node.freeze(now);
+        for number in 0..self.nodes.len() {
+            if let Some(since) = self.carriers.get(number).and_then(Carrier::idle_since) {
+                self.freeze(number, now);
                 // Not before reservations and EIFS permit it, either.
-                node.carrier.resume(since.max(until));
+                if let Some(carrier) = self.carriers.get_mut(number) {
+                    carrier.resume(since.max(until));
+                }
             }
         }
         self.note_busy(now);

@@ -3,9 +3,10 @@
 use airbound_units::Instant;
 use airbound_wifi::AckBitmap;
 
-use crate::channel::{Exchange, TxId};
+use crate::channel::Exchange;
 use crate::exchange::Answer;
 
+use super::carrier::Carrier;
 use super::exchange::{Lost, Ongoing};
 use super::frame::{Frame, Heard, Part};
 use super::{Due, Ended, PartialChannel, Pending, Step};
@@ -73,7 +74,7 @@ impl PartialChannel {
             Part::Data => answered(end),
             Part::Answer | Part::Beacon => end,
         };
-        if self.nodes.get(from).is_some_and(|node| node.carrier.is_sending()) {
+        if self.carriers.get(from).is_some_and(Carrier::is_sending) {
             if is_answer {
                 // The initiator's wait has been replaced by this answer.
                 let timeout = self.phy.band().response_timeout().saturating_sub(sifs);
@@ -94,14 +95,15 @@ impl PartialChannel {
         (start, end): (Instant, Instant),
         reserved: Instant,
     ) -> Frame {
-        let sender = TxId(from as u16);
-        let number = self.sent;
-        let listeners = (0..self.nodes.len() as u16).map(TxId);
-        let at = listeners
-            .map(|node| if self.hearing.hears(node, sender) { Heard::Clear } else { Heard::Nothing })
-            .collect();
+        let mut at = Vec::new();
+        if !self.carriers.all_hear() {
+            at.resize(self.nodes.len(), Heard::Nothing);
+            for listener in self.audiences.get(from).into_iter().flatten() {
+                at[usize::from(*listener)] = Heard::Clear;
+            }
+        }
         Frame {
-            number,
+            number: self.sent,
             part,
             from,
             to,
@@ -116,57 +118,89 @@ impl PartialChannel {
         }
     }
 
+    /// The others that hear a transmitter, taken out of their place until [`Self::put_back`].
+    pub(super) fn take_audience(&mut self, sender: usize) -> Vec<u16> {
+        self.audiences.get_mut(sender).map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(super) fn put_back(&mut self, sender: usize, audience: Vec<u16>) {
+        if let Some(place) = self.audiences.get_mut(sender) {
+            *place = audience;
+        }
+    }
+
     /// Puts a frame on the air.
     pub(super) fn begin(&mut self, now: Instant, mut frame: Frame) {
         self.sent += 1;
-        self.settle_receivers(now);
-        self.note_energy(now, &mut frame);
-        let sender = TxId(frame.from as u16);
-        for number in 0..self.nodes.len() {
-            let listener = TxId(number as u16);
-            if number != frame.from && !self.hearing.hears(listener, sender) {
-                continue;
-            }
-            for other in &mut self.frames {
-                let senses = number == other.from || self.hearing.hears(listener, TxId(other.from as u16));
-                if senses {
+        self.join_receivers(now);
+        if !self.frames.is_empty() {
+            self.carriers.scatter();
+            let nodes = self.nodes.len();
+            self.frames.iter_mut().chain([&mut frame]).for_each(|frame| frame.spread(nodes));
+        }
+        let audience = self.take_audience(frame.from);
+        self.note_energy(now, &mut frame, &audience);
+        for other in &mut self.frames {
+            for number in audience.iter().map(|listener| usize::from(*listener)).chain([frame.from]) {
+                if number == other.from || other.heard_by(number) != Heard::Nothing {
                     other.overlap(number, now, frame.end);
                     frame.overlap(number, now, other.end);
                 }
             }
-            let node = &mut self.nodes[number];
-            node.freeze(now);
-            if number == frame.from {
-                node.carrier.send();
-            } else {
-                node.carrier.hear(now);
+        }
+        self.soonest.set(None);
+        for number in self.active.iter().map(|number| usize::from(*number)) {
+            let senses = number == frame.from || frame.heard_by(number) != Heard::Nothing;
+            let since = self.carriers.get(number).filter(|_| senses).and_then(Carrier::idle_since);
+            if let Some((since, node)) = since.zip(self.nodes.get_mut(number)) {
+                node.edca.iter_mut().for_each(|edcaf| edcaf.on_busy(since, now));
             }
         }
+        let begin = |carrier: &mut Carrier| {
+            carrier.occupy();
+            carrier.hear(now);
+        };
+        if frame.is_plain() {
+            self.carriers.for_others(frame.from, |_, carrier| begin(carrier));
+        } else {
+            let heard = audience.iter().map(|listener| usize::from(*listener));
+            heard.for_each(|listener| self.carriers.get_mut(listener).into_iter().for_each(begin));
+        }
+        if let Some(sender) = self.carriers.get_mut(frame.from) {
+            sender.occupy();
+            sender.send();
+        }
+        self.put_back(frame.from, audience);
         self.note_busy(now);
         self.frames.push(frame);
     }
 
-    /// Notes the begin or the end of a busy period of the first transmitter; a gap of SIFS belongs to it.
+    /// Notes the begin or the end of busy periods of watched transmitters; a gap of SIFS belongs to one.
     pub(super) fn note_busy(&mut self, now: Instant) {
-        let senses = self.nodes.first().is_some_and(|node| node.carrier.senses()) || self.jammed_until > now;
-        match self.busy_since {
-            None if senses => {
-                let is_gap = now.since(self.busy_end) <= self.phy.band().sifs();
-                self.busy_since = Some(if is_gap { self.busy_end } else { now });
+        for watch in &mut self.watches {
+            let senses =
+                self.carriers.get(watch.node).is_some_and(Carrier::senses) || self.jammed_until > now;
+            match watch.since {
+                None if senses => {
+                    let is_gap = now.since(watch.end) <= self.phy.band().sifs();
+                    watch.since = Some(if is_gap { watch.end } else { now });
+                }
+                Some(since) if !senses => {
+                    watch.since = None;
+                    watch.end = now;
+                    watch.periods.push_back((since, now));
+                }
+                _ => {}
             }
-            Some(since) if !senses => {
-                self.busy_since = None;
-                self.busy_end = now;
-                self.busy.push_back((since, now));
-            }
-            _ => {}
         }
     }
 
     /// Ends a frame: listeners take its reservation, the receiver answers, the initiator goes on.
     fn end_frame(&mut self, frame: &Frame) {
         let now = frame.end;
-        self.listen(frame);
+        let audience = self.take_audience(frame.from);
+        self.listen(frame, &audience);
+        self.put_back(frame.from, audience);
         match frame.part {
             Part::Rts => self.end_rts(now, frame),
             Part::Cts if frame.is_intact() && !self.lost(frame).cts => {
@@ -179,18 +213,22 @@ impl PartialChannel {
             Part::Cts | Part::Answer => self.miss(now, frame),
             Part::Beacon => {}
         }
-        for number in 0..self.nodes.len() {
+        for number in [frame.from, frame.to, frame.exchange] {
             if number == frame.from || frame.heard_by(number) != Heard::Nothing {
                 self.stop_waiting(now, number, frame);
                 self.rest(now, number);
             }
         }
         self.note_busy(now);
+        if self.frames.is_empty() {
+            self.carriers.gather(now);
+        }
     }
 
     /// A detected frame from another ends the wait for a response (802.11-2020, 10.3.2.11).
     fn stop_waiting(&mut self, now: Instant, number: usize, frame: &Frame) {
-        if !self.attentive || !matches!(frame.heard_by(number), Heard::Clear | Heard::Garbled) {
+        let waits = self.attentive && self.carriers.get(number).is_some_and(|carrier| carrier.engaged);
+        if !waits || !matches!(frame.heard_by(number), Heard::Clear | Heard::Garbled) {
             return;
         }
         let waits_for = |pending: &&mut Pending| pending.exchange == number && pending.due == Due::Timeout;
@@ -202,41 +240,67 @@ impl PartialChannel {
         }
     }
 
-    /// The listeners of a frame note its end, and the time that it reserves.
-    fn listen(&mut self, frame: &Frame) {
+    /// The listeners of a frame note its end, and the time that it reserves. Those whom the exchange does not concern begin to rest.
+    fn listen(&mut self, frame: &Frame, audience: &[u16]) {
         let now = frame.end;
         let band = self.phy.band();
-        let cts = self.nodes.get(frame.exchange).and_then(|node| node.ongoing.as_ref()).map(Ongoing::cts);
+        let cts = self.ongoing(frame.exchange).map(Ongoing::cts);
         // NAVTimeout (802.11-2020, 10.3.2.4).
         let nav_timeout =
             band.sifs() * 2 + cts.unwrap_or_default() + band.phy_start_delay() + band.slot() * 2;
-        for (number, node) in self.nodes.iter_mut().enumerate() {
-            if number == frame.from {
-                node.carrier.send_end();
-            }
-            match frame.heard_by(number) {
-                Heard::Nothing => continue,
+        if let Some(sender) = self.carriers.get_mut(frame.from) {
+            sender.send_end();
+        }
+        self.soonest.set(None);
+        let is_concerned = |number: usize| number == frame.to || number == frame.exchange;
+        let (eifs, jammed_until) = (self.eifs, self.jammed_until);
+        // Returns whether the end of the frame may end the wait for a response.
+        let end = |carrier: &mut Carrier, heard: Heard, is_concerned: bool| {
+            match heard {
+                Heard::Nothing => return false,
                 Heard::Clear => {
-                    node.carrier.note_reception(true);
-                    if number != frame.to && number != frame.exchange {
+                    carrier.note_reception(true);
+                    if !is_concerned {
                         match frame.part {
-                            Part::Rts => {
-                                node.carrier.reserve_provisionally(now + nav_timeout, frame.reserved);
-                            }
-                            _ => node.carrier.reserve(frame.reserved),
+                            Part::Rts => carrier.reserve_provisionally(now + nav_timeout, frame.reserved),
+                            _ => carrier.reserve(frame.reserved),
                         }
                     }
                 }
-                Heard::Garbled => node.carrier.note_reception(false),
+                Heard::Garbled => carrier.note_reception(false),
                 Heard::Undetected => {}
             }
-            node.carrier.hear_end();
+            carrier.hear_end();
+            if !is_concerned && !carrier.engaged && carrier.idle_since().is_none() {
+                carrier.rest(now, eifs, jammed_until);
+            }
+            !is_concerned && carrier.engaged
+        };
+        let mut waiting = std::mem::take(&mut self.waiting);
+        if frame.is_plain() {
+            // Those whom the exchange concerns do not share the state of the others.
+            self.carriers.get_mut(frame.to);
+            self.carriers.get_mut(frame.exchange);
+            self.carriers.for_others(frame.from, |number, carrier| {
+                let waits = end(carrier, Heard::Clear, number.is_some_and(is_concerned));
+                waiting.extend(number.filter(|_| waits));
+            });
+        } else {
+            for number in audience.iter().map(|listener| usize::from(*listener)) {
+                if let Some(carrier) = self.carriers.get_mut(number)
+                    && end(carrier, frame.heard_by(number), is_concerned(number))
+                {
+                    waiting.push(number);
+                }
+            }
         }
+        waiting.drain(..).for_each(|number| self.stop_waiting(now, number, frame));
+        self.waiting = waiting;
     }
 
     /// The receiver of an RTS answers unless a reservation of others forbids it.
     fn end_rts(&mut self, now: Instant, frame: &Frame) {
-        let is_free = self.nodes.get(frame.to).is_some_and(|node| !node.carrier.is_reserved(now));
+        let is_free = self.carriers.get(frame.to).is_some_and(|carrier| !carrier.is_reserved(now));
         if frame.is_intact() && !self.lost(frame).rts && is_free {
             self.follow(now, frame.exchange, Part::Cts);
         } else {
@@ -254,8 +318,8 @@ impl PartialChannel {
         let (arrived, answer) = (ongoing.received.count() > 0, ongoing.answer);
         ongoing.arrived = arrived;
         let is_heard = frame.from != frame.to && frame.heard_by(frame.to) != Heard::Undetected;
-        if let Some(receiver) = self.nodes.get_mut(frame.to).filter(|_| is_heard) {
-            receiver.carrier.note_reception(arrived);
+        if let Some(receiver) = self.carriers.get_mut(frame.to).filter(|_| is_heard) {
+            receiver.note_reception(arrived);
         }
         match (arrived, answer) {
             (true, Answer::None) => self.succeed(now, frame.exchange),
@@ -277,8 +341,8 @@ impl PartialChannel {
 
     /// A response comes to its end without having been decoded.
     fn miss(&mut self, now: Instant, frame: &Frame) {
-        if let Some(node) = self.nodes.get_mut(frame.exchange).filter(|_| frame.is_intact()) {
-            node.carrier.note_reception(false);
+        if let Some(carrier) = self.carriers.get_mut(frame.exchange).filter(|_| frame.is_intact()) {
+            carrier.note_reception(false);
         }
         self.fail(now, frame.exchange, 1 + frame.overlaps.len());
     }
@@ -338,19 +402,19 @@ impl PartialChannel {
         };
         self.ended.push_back(Ended { exchange: exchange_ended, planned });
         self.pending.retain(|pending| pending.exchange != exchange);
-        if let Some(node) = self.nodes.get_mut(exchange) {
-            node.carrier.engaged = false;
+        if let Some(carrier) = self.carriers.get_mut(exchange) {
+            carrier.engaged = false;
         }
         self.rest(now, exchange);
     }
 
     /// Begins an idle period of a transmitter, if it senses nothing.
     pub(super) fn rest(&mut self, now: Instant, number: usize) {
-        if let Some(node) = self.nodes.get_mut(number) {
-            node.access.set(None);
-            if node.carrier.idle_since().is_none() {
-                node.carrier.rest(now, self.eifs, self.jammed_until);
-            }
+        self.soonest.set(None);
+        if self.carriers.get(number).is_some_and(|carrier| carrier.idle_since().is_none())
+            && let Some(carrier) = self.carriers.get_mut(number)
+        {
+            carrier.rest(now, self.eifs, self.jammed_until);
         }
     }
 }

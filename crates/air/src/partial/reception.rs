@@ -28,11 +28,30 @@ struct Receiver {
 pub(super) struct Receivers {
     capture: Capture,
     each: Vec<Receiver>,
+    /// Start of the earliest preamble that a receiver listens to; [`Instant::MAX`] for none.
+    earliest: Instant,
+    /// The frame that has been alone on the air since its start: all who hear it have locked on it, without being asked.
+    alone: Option<u64>,
+    spans: Spans,
+}
+
+/// Others at a receiver during a frame, each with its level, and the times in which their sum is constant. Kept for its memory.
+#[derive(Debug, Default)]
+struct Spans {
+    others: Vec<(Instant, Instant, f64)>,
+    cuts: Vec<Instant>,
+    constant: Vec<(Instant, Instant, f64)>,
 }
 
 impl Receivers {
     pub(super) const fn new(capture: Capture) -> Self {
-        Self { capture, each: Vec::new() }
+        Self {
+            capture,
+            each: Vec::new(),
+            earliest: Instant::MAX,
+            alone: None,
+            spans: Spans { others: Vec::new(), cuts: Vec::new(), constant: Vec::new() },
+        }
     }
 
     pub(super) fn add(&mut self) {
@@ -46,11 +65,18 @@ impl Receivers {
 
     /// Ends the searches for a preamble that are due: called before the frames on the air change.
     pub(super) fn settle(&mut self, now: Instant, frames: &[Frame]) {
+        if self.earliest == Instant::MAX || self.earliest + DETECTION > now {
+            return;
+        }
+        self.earliest = Instant::MAX;
         for number in 0..self.each.len() {
-            let since = self.each[number].since.filter(|since| *since + DETECTION <= now);
-            if let Some(since) = since {
-                let locked = self.strongest(number, since, frames);
-                self.each[number] = Receiver { since: None, locked };
+            match self.each[number].since {
+                Some(since) if since + DETECTION <= now => {
+                    let locked = self.strongest(number, since, frames);
+                    self.each[number] = Receiver { since: None, locked };
+                }
+                Some(since) => self.earliest = self.earliest.min(since),
+                None => {}
             }
         }
     }
@@ -67,14 +93,43 @@ impl Receivers {
         (level(strongest) >= self.capture.preamble * interference).then_some(strongest.number)
     }
 
-    /// A frame begins; `is_sending` says which receivers cannot listen.
-    pub(super) fn begin(&mut self, frame: &Frame, frames: &[Frame], is_sending: impl Fn(usize) -> bool) {
-        for number in 0..self.each.len() {
-            if number == frame.from {
-                self.each[number] = Receiver::default();
-                continue;
+    /// Ends the time of a frame alone on the air, if there is one: another begins now.
+    pub(super) fn join(&mut self, now: Instant, frames: &[Frame]) {
+        let alone = self.alone.take();
+        if let Some(alone) = alone.and_then(|alone| frames.iter().find(|frame| frame.number == alone)) {
+            for (number, receiver) in self.each.iter_mut().enumerate() {
+                if alone.heard_by(number) != Heard::Nothing {
+                    *receiver = Receiver { since: Some(alone.start), locked: None };
+                }
             }
-            if frame.heard_by(number) == Heard::Nothing || is_sending(number) {
+            self.earliest = alone.start;
+        }
+        self.settle(now, frames);
+    }
+
+    /// Whether a frame that ends has been alone on the air.
+    pub(super) fn was_alone(&mut self, frame: &Frame) -> bool {
+        self.alone.take_if(|alone| *alone == frame.number).is_some()
+    }
+
+    /// A frame begins; `is_sending` says which receivers cannot listen.
+    pub(super) fn begin(
+        &mut self,
+        frame: &Frame,
+        frames: &[Frame],
+        audience: &[u16],
+        is_sending: impl Fn(usize) -> bool,
+    ) {
+        if let Some(sender) = self.each.get_mut(frame.from) {
+            *sender = Receiver::default();
+        }
+        if frames.is_empty() {
+            self.alone = Some(frame.number);
+            return;
+        }
+        self.earliest = self.earliest.min(frame.start);
+        for number in audience.iter().map(|listener| usize::from(*listener)) {
+            if is_sending(number) {
                 continue;
             }
             let locked = self.each[number].locked;
@@ -107,21 +162,38 @@ impl Receivers {
             _ => false,
         }
     }
-}
 
-/// The times in which the energy of others at a receiver is constant, with their ratio of interference to signal; those without any are
-/// left out.
-pub(super) fn interference(energy: &[Energy], receiver: usize, signal: f64) -> Vec<(Instant, Instant, f64)> {
-    let own =
-        || energy.iter().filter(|one| one.receiver == receiver && one.level > 0.0 && one.from < one.until);
-    let mut cuts: Vec<Instant> = own().flat_map(|one| [one.from, one.until]).collect();
-    cuts.sort_unstable();
-    cuts.dedup();
-    let spans = cuts.iter().zip(cuts.iter().skip(1)).map(|(from, until)| {
-        let covering = own().filter(|one| one.from <= *from && one.until >= *until);
-        (*from, *until, covering.map(|one| one.level).sum::<f64>() / signal)
-    });
-    spans.filter(|(_, _, ratio)| *ratio > 0.0).collect()
+    /// The times in which the energy of others at a receiver is constant, with their ratio of interference to the signal of `sender`;
+    /// those without any are left out.
+    pub(super) fn interference(
+        &mut self,
+        energy: &[Energy],
+        receiver: usize,
+        sender: usize,
+    ) -> &[(Instant, Instant, f64)] {
+        let signal = self.level(receiver, sender);
+        let levels = &self.capture.levels;
+        let level = |one: &Energy| levels.at(TxId(receiver as u16), TxId(one.sender as u16));
+        let Spans { others, cuts, constant } = &mut self.spans;
+        others.clear();
+        others.extend(energy.iter().map(|one| (one.from, one.until, level(one))));
+        others.retain(|(from, until, level)| *level > 0.0 && from < until);
+        constant.clear();
+        if let [(from, until, level)] = others.as_slice() {
+            constant.push((*from, *until, level / signal));
+            return constant;
+        }
+        cuts.clear();
+        cuts.extend(others.iter().flat_map(|(from, until, _)| [*from, *until]));
+        cuts.sort_unstable();
+        cuts.dedup();
+        constant.extend(cuts.iter().zip(cuts.iter().skip(1)).map(|(start, end)| {
+            let covering = others.iter().filter(|(from, until, _)| from <= start && until >= end);
+            (*start, *end, covering.map(|(_, _, level)| level).sum::<f64>() / signal)
+        }));
+        constant.retain(|(_, _, ratio)| *ratio > 0.0);
+        constant
+    }
 }
 
 /// The time that two periods share.

@@ -262,6 +262,7 @@ impl Endpoint for Allocation {
             downlink.sensor.on_packet(&Observation {
                 at: reception.ppdu_end,
                 sequence: packet.number,
+                packets: 1,
                 payload: ByteCount::new(packet.size().as_u64().saturating_sub(downlink.headers)),
                 rate: Some(reception.rate),
             });

@@ -74,6 +74,7 @@ impl Network {
     }
 
     /// The quality of a transmission that begins now, of a category's first PPDU: nothing is received by a radio that is away.
+    #[inline]
     pub(super) fn heard(&self, node: StationId, category: Category, quality: LinkQuality) -> LinkQuality {
         let first = self.parts.transmitters[node.index()].hardware[category.index()].front();
         let is_away = first.is_some_and(|first| {

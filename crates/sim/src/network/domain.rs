@@ -5,9 +5,11 @@
 //! have the same clock.
 
 use airbound_air::channel::{AccessId, TxId};
+use airbound_air::partial::PartialChannel;
 use airbound_units::Instant;
 
-use super::Network;
+use super::{Medium, Network};
+use crate::flow::ACCESS_POINT;
 
 /// The networks on one channel, which all hear each other.
 pub(crate) struct CollisionDomain {
@@ -57,11 +59,9 @@ impl CollisionDomain {
     /// The time of the next access; a beacon precedes all data.
     fn next_access(&self) -> Instant {
         let medium = &self.networks[self.holder].parts.medium;
-        if self.networks.iter().any(Network::beacon_is_due) {
-            medium.next_beacon(self.now)
-        } else {
-            medium.next_access(self.now)
-        }
+        let due = self.networks.iter().filter(|network| network.beacon_is_due());
+        let due = due.map(|network| network.next_uncontended(medium)).min();
+        due.unwrap_or_else(|| medium.next_access(self.now))
     }
 
     /// The next step and its time; [`Instant::MAX`] for never. At the same instant events precede accesses, in the order of the
@@ -123,6 +123,10 @@ impl CollisionDomain {
     /// Starts the transmission of one transmitter, or of several at the same instant, which is a collision even across networks.
     fn transmit(&mut self, now: Instant) {
         self.set_clocks(now);
+        if matches!(self.networks[self.holder].parts.medium, Medium::Partial(_)) {
+            self.step_partial(now);
+            return;
+        }
         if let Some(sender) = self.networks.iter().position(Network::beacon_is_due) {
             let network = self.acting(sender);
             network.processed += 1;
@@ -132,22 +136,72 @@ impl CollisionDomain {
             }
             return;
         }
-        let mut winners = std::mem::take(&mut self.winners);
-        self.networks[self.holder].parts.medium.contend(now, &mut winners);
-        for number in 0..self.networks.len() {
-            let mut own = std::mem::take(&mut self.networks[number].winners);
-            own.extend(winners.iter().copied().filter(|at| self.networks[number].has(*at)));
-            let network = self.acting(number);
-            network.winners = own;
-            network.processed += u64::from(!network.winners.is_empty());
-            network.prepare_winners();
-        }
-        self.winners = winners;
-        self.networks[self.holder].parts.medium.occupy(now);
+        self.contend(now);
         for number in 0..self.networks.len() {
             if !self.networks[number].winners.is_empty() {
                 self.acting(number).start_winners();
             }
+        }
+    }
+
+    /// Gives each network its winners, whose transmissions follow.
+    fn contend(&mut self, now: Instant) {
+        let mut winners = std::mem::take(&mut self.winners);
+        self.networks[self.holder].parts.medium.contend(now, &mut winners);
+        for number in 0..self.networks.len() {
+            let network = &mut self.networks[number];
+            let mut own = std::mem::take(&mut network.winners);
+            own.extend(winners.iter().copied().filter(|at| network.has(*at)));
+            network.winners = own;
+            if !network.winners.is_empty() {
+                let network = self.acting(number);
+                network.processed += 1;
+                network.prepare_winners();
+            }
+        }
+        self.winners = winners;
+        self.networks[self.holder].parts.medium.occupy(now);
+    }
+
+    /// The medium's holder, which acts for the channel itself.
+    fn holder(&mut self) -> &mut Network {
+        &mut self.networks[self.holder]
+    }
+
+    /// Executes what is due now on a channel on which each frame is on the air by itself.
+    fn step_partial(&mut self, now: Instant) {
+        if let Some(channel) = self.holder().partial() {
+            channel.advance(now);
+        }
+        while let Some(ended) = self.holder().partial().and_then(PartialChannel::take_ended) {
+            let at = ended.exchange.at;
+            let Some(number) = self.networks.iter().position(|network| network.has(at)) else { break };
+            let network = self.acting(number);
+            network.processed += 1;
+            network.finish_partial(&ended);
+        }
+        for number in 0..self.networks.len() {
+            let access_point = self.networks[number].tx(ACCESS_POINT);
+            let busy = |domain: &mut Self| {
+                domain.holder().partial().and_then(|channel| channel.take_busy(access_point))
+            };
+            while let Some((start, end)) = busy(self) {
+                self.networks[number].note_busy(start, end);
+            }
+            if self.networks[number].beacon_is_due() {
+                let network = self.acting(number);
+                network.processed += 1;
+                network.send_uncontended();
+            }
+        }
+        self.contend(now);
+        for number in 0..self.networks.len() {
+            if !self.networks[number].winners.is_empty() {
+                self.acting(number).start_exchanges();
+            }
+        }
+        if let Some(channel) = self.holder().partial() {
+            channel.answer(now);
         }
     }
 
@@ -179,6 +233,7 @@ impl CollisionDomain {
         }
     }
 }
+
 /// All networks of a run.
 pub(crate) struct Domains {
     /// One for each channel.

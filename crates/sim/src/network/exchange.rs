@@ -48,7 +48,7 @@ impl Network {
     /// The start of the next transmission if no event precedes it; [`Instant::MAX`] for never.
     pub(super) fn next_access(&self) -> Instant {
         if self.beacon_is_due() {
-            self.parts.medium.next_beacon(self.now)
+            self.next_uncontended(&self.parts.medium)
         } else {
             self.parts.medium.next_access(self.now)
         }
@@ -82,6 +82,14 @@ impl Network {
         }
     }
 
+    /// The time of a step at which a due beacon or null frame can be sent on a medium.
+    pub(super) fn next_uncontended(&self, medium: &Medium) -> Instant {
+        match medium {
+            Medium::Partial(channel) => self.next_call(channel).min(channel.next_step(self.now)),
+            _ => medium.next_beacon(self.now, self.tx(ACCESS_POINT)),
+        }
+    }
+
     /// Whether the next transmission is a beacon, or a null frame after one, which precede all data.
     pub(super) fn beacon_is_due(&self) -> bool {
         self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
@@ -96,11 +104,16 @@ impl Network {
 
     /// Starts the transmissions of the winners.
     pub(super) fn start_winners(&mut self) {
-        let mut winners = std::mem::take(&mut self.winners);
-        if !winners.is_empty() {
+        if !self.winners.is_empty() {
             let collided = self.parts.medium.transmitters() > 1;
-            self.parts.meters.on_attempts(self.now, winners.len() as u64, collided);
+            self.parts.meters.on_attempts(self.now, self.winners.len() as u64, collided);
         }
+        self.start_exchanges();
+    }
+
+    /// The same, without counting attempts.
+    pub(super) fn start_exchanges(&mut self) {
+        let mut winners = std::mem::take(&mut self.winners);
         for at in winners.drain(..) {
             self.start_exchange(at);
         }
@@ -188,12 +201,12 @@ impl Network {
 
     pub(super) fn transmit_beacon(&mut self) {
         let Some(beacons) = self.parts.beacons.as_mut().filter(|beacons| beacons.due) else {
-            self.transmit_null();
+            self.transmit_null(0);
             return;
         };
         beacons.due = false;
         let end = self.now + beacons.duration;
-        self.parts.medium.hold(self.now, end);
+        self.parts.medium.hold(self.now, end, TxId(self.first_tx));
         if !matches!(self.parts.medium, Medium::Partial(_)) {
             self.note_busy(self.now, end);
         }
@@ -240,9 +253,8 @@ impl Network {
         let airtime = exchange.timing.end - exchange.start;
         self.parts.transmitters[node.index()].own += airtime;
         let hardware_tries = self.parts.transmitters[node.index()].hardware_tries;
-        let left = self.parts.transmitters[node.index()].link.backlog();
-        let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
-        let Some(first) = queue.front() else { return };
+        let owner = &self.parts.transmitters[node.index()];
+        let Some(first) = owner.hardware[category.index()].front() else { return };
         // A BlockAckReq carries no data; its answer says what arrived before.
         let is_request = first.asks;
         let success = exchange.acknowledged.count() > 0;
@@ -277,7 +289,7 @@ impl Network {
             && let AnyEndpoint::Allocation(allocation) = &mut self.parts.endpoints[id.index()]
         {
             let packets = first.descriptor.mpdus.iter().map(|mpdu| &mpdu.packet);
-            allocation.on_transmitted(node, packets, &left);
+            allocation.on_transmitted(node, packets, &owner.link.backlog());
         }
         let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
         let expired =

@@ -34,15 +34,22 @@ impl Unacknowledged {
     }
 
     /// Notes the MPDUs of a descriptor that arrived, and whether the sender knows. Returns those that arrived for the first time.
+    #[inline]
     pub(super) fn note(
         &mut self,
         descriptor: &TxDescriptor<Packet>,
         arrived: AckBitmap,
         answered: bool,
     ) -> AckBitmap {
-        if answered && self.0.is_empty() {
-            return arrived;
-        }
+        if answered && self.0.is_empty() { arrived } else { self.note_each(descriptor, arrived, answered) }
+    }
+
+    fn note_each(
+        &mut self,
+        descriptor: &TxDescriptor<Packet>,
+        arrived: AckBitmap,
+        answered: bool,
+    ) -> AckBitmap {
         let mut fresh = AckBitmap::NONE;
         for (place, mpdu) in descriptor.mpdus.iter().enumerate().filter(|(place, _)| arrived.get(*place)) {
             let hop = hop(&mpdu.packet);

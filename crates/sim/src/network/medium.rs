@@ -20,9 +20,6 @@ use airbound_wifi::timing::PPDU_MAX_TIME;
 
 use crate::packet::Packet;
 
-/// The access point of a network that has a channel for itself.
-const ACCESS_POINT: TxId = TxId(0);
-
 /// The medium of a network.
 #[derive(Debug)]
 pub(crate) enum Medium {
@@ -212,19 +209,19 @@ impl Medium {
         }
     }
 
-    pub(crate) fn next_beacon(&self, now: Instant) -> Instant {
+    /// The time at which a transmitter can send a beacon, or a null frame.
+    pub(crate) fn next_beacon(&self, now: Instant, tx: TxId) -> Instant {
         match self {
             Self::Channel(channel) => channel.next_beacon(now),
-            Self::Partial(channel) => channel.next_beacon(now, ACCESS_POINT).min(channel.next_step(now)),
+            Self::Partial(channel) => channel.next_beacon(now, tx),
             Self::Pipe(_) => Instant::MAX,
         }
     }
 
-    /// The time at which the access point of a channel in part heard can send a beacon.
-    pub(crate) fn beacon_access(&self, now: Instant) -> Instant {
-        match self {
-            Self::Partial(channel) => channel.next_beacon(now, ACCESS_POINT),
-            _ => self.next_beacon(now),
+    /// Notes the busy periods of a transmitter, where each senses the channel for itself.
+    pub(crate) fn watch(&mut self, tx: TxId) {
+        if let Self::Partial(channel) = self {
+            channel.watch(tx);
         }
     }
 
@@ -371,10 +368,10 @@ impl Medium {
         }
     }
 
-    pub(crate) fn hold(&mut self, now: Instant, until: Instant) {
+    pub(crate) fn hold(&mut self, now: Instant, until: Instant, tx: TxId) {
         match self {
             Self::Channel(channel) => channel.hold(now, until),
-            Self::Partial(channel) => channel.hold(now, until, ACCESS_POINT),
+            Self::Partial(channel) => channel.hold(now, until, tx),
             Self::Pipe(_) => {}
         }
     }

@@ -16,7 +16,7 @@ mod partial;
 mod power_save;
 mod transmitter;
 
-use airbound_air::channel::AccessId;
+use airbound_air::channel::{AccessId, TxId};
 use airbound_air::edca::Edcaf;
 use airbound_air::propagation::{LinkId, LinkQuality, Links};
 use airbound_control::frame::{Dropped, FlowId, StationId};
@@ -165,6 +165,7 @@ impl Network {
             let tx = parts.medium.add(edca, reception);
             first_tx.get_or_insert(tx.0);
         }
+        parts.medium.watch(TxId(first_tx.unwrap_or(0)));
         let mut network = Self {
             now: Instant::ZERO,
             first_tx: first_tx.unwrap_or(0),

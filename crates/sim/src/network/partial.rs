@@ -7,7 +7,10 @@ use airbound_air::channel::AccessId;
 use airbound_air::partial::{Ended, PartialChannel};
 use airbound_air::propagation::LinkQuality;
 
+use airbound_units::Instant;
+
 use super::{Medium, Network, link_id};
+use crate::flow::ACCESS_POINT;
 
 /// Attempts of an RTS without CTS after which its frame is given up: dot11ShortRetryLimit. The count begins anew with each CTS
 /// (802.11-2020, 10.3.4.4); that of the data is the link's.
@@ -15,7 +18,7 @@ const RTS_LIMIT: u32 = 7;
 
 impl Network {
     /// The channel, if its transmitters do not all hear each other.
-    fn partial(&mut self) -> Option<&mut PartialChannel> {
+    pub(super) fn partial(&mut self) -> Option<&mut PartialChannel> {
         match &mut self.parts.medium {
             Medium::Partial(channel) => Some(channel),
             _ => None,
@@ -24,7 +27,14 @@ impl Network {
 
     /// Draws the losses of control frames of an exchange that has just been started. Each has the quality of the link at its own time, or
     /// that of a receiver that is away.
+    #[inline]
     pub(super) fn draw_losses(&mut self, at: AccessId, heard: LinkQuality, is_away: bool) {
+        if matches!(self.parts.medium, Medium::Partial(_)) {
+            self.draw_losses_of_frames(at, heard, is_away);
+        }
+    }
+
+    fn draw_losses_of_frames(&mut self, at: AccessId, heard: LinkQuality, is_away: bool) {
         let node = self.node_of(at);
         let parts = &mut self.parts;
         let Medium::Partial(channel) = &mut parts.medium else { return };
@@ -36,6 +46,31 @@ impl Network {
         channel.draw_losses(at.tx, |time| if is_away { heard } else { links.quality(link_id(link), time) });
     }
 
+    /// The earliest time at which a due beacon, or a null frame that waits, can be sent.
+    pub(super) fn next_call(&self, channel: &PartialChannel) -> Instant {
+        let beacon = self.parts.beacons.filter(|beacons| beacons.due).map(|_| ACCESS_POINT);
+        let callers = beacon.into_iter().chain(self.parts.dozers.callers());
+        let times = callers.map(|node| channel.next_beacon(self.now, self.tx(node)));
+        times.min().unwrap_or(Instant::MAX)
+    }
+
+    /// Sends the due beacon and the null frames whose senders may send now.
+    pub(super) fn send_uncontended(&mut self) {
+        let now = self.now;
+        let may = |network: &Self, node| network.parts.medium.next_beacon(now, network.tx(node)) <= now;
+        if self.parts.beacons.is_some_and(|beacons| beacons.due) && may(self, ACCESS_POINT) {
+            self.transmit_beacon();
+        }
+        let mut place = 0;
+        while let Some(node) = self.parts.dozers.caller(place) {
+            if may(self, node) {
+                self.transmit_null(place);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
     /// Executes what is due now on the channel.
     pub(super) fn step_partial(&mut self) {
         let now = self.now;
@@ -44,29 +79,26 @@ impl Network {
         while let Some(ended) = self.partial().and_then(PartialChannel::take_ended) {
             self.finish_partial(&ended);
         }
-        while let Some((start, end)) = self.partial().and_then(PartialChannel::take_busy) {
+        let access_point = self.tx(ACCESS_POINT);
+        while let Some((start, end)) = self.partial().and_then(|channel| channel.take_busy(access_point)) {
             self.note_busy(start, end);
         }
-        if self.beacon_is_due() && self.parts.medium.beacon_access(now) <= now {
-            self.transmit_beacon();
+        if self.beacon_is_due() {
+            self.send_uncontended();
         }
         let mut winners = std::mem::take(&mut self.winners);
         self.parts.medium.contend(now, &mut winners);
         self.winners = winners;
         self.prepare_winners();
         self.parts.medium.occupy(now);
-        let mut winners = std::mem::take(&mut self.winners);
-        for at in winners.drain(..) {
-            self.start_exchange(at);
-        }
-        self.winners = winners;
+        self.start_exchanges();
         if let Some(channel) = self.partial() {
             channel.answer(now);
         }
     }
 
     /// Finishes an exchange: only its end shows whether it collided, how long it was on the air, and whether the PPDU was sent at all.
-    fn finish_partial(&mut self, ended: &Ended) {
+    pub(super) fn finish_partial(&mut self, ended: &Ended) {
         let Ended { exchange, planned } = ended;
         self.parts.meters.on_attempts(exchange.start, 1, exchange.collided());
         let (node, now) = (self.node_of(exchange.at), self.now);

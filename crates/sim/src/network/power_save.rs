@@ -1,7 +1,8 @@
 //! Stations that save power: the access point holds their packets until a beacon or one of their own frames wakes them.
 //!
 //! A station that sleeps transmits whenever it has something to send. Null frames follow a beacon or an idle channel by PIFS, are
-//! never lost, and take their airtime at 24 Mb/s.
+//! never lost, and take their airtime at 24 Mb/s. Where each transmitter senses the channel for itself, a null frame waits for its own
+//! station, and is on the air together with its acknowledgement.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use airbound_control::frame::StationId;
 use airbound_control::link::{Hold as _, Link as _};
 use airbound_units::{Instant, Span};
 
-use super::{Event, Network};
+use super::{Event, Medium, Network};
 use crate::flow::ACCESS_POINT;
 
 /// The state of a station that saves power.
@@ -75,16 +76,29 @@ impl Dozers {
         !self.nulls.is_empty()
     }
 
+    /// The stations with a null frame that waits for the channel, in order.
+    pub(super) fn callers(&self) -> impl Iterator<Item = StationId> + '_ {
+        self.nulls.iter().map(|(node, _)| *node)
+    }
+
+    /// The one at a place among them.
+    pub(super) fn caller(&self, place: usize) -> Option<StationId> {
+        self.nulls.get(place).map(|(node, _)| *node)
+    }
+
+    #[inline]
     fn of(&mut self, node: StationId) -> Option<&mut Dozer> {
         self.of.get_mut(node.index())?.as_mut()
     }
 
     /// Whether the radio of a node sleeps now.
+    #[inline]
     pub(super) fn is_asleep(&self, node: StationId) -> bool {
         self.of.get(node.index()).is_some_and(|dozer| dozer.is_some_and(|dozer| dozer.is_asleep))
     }
 
     /// Notes a packet that entered the access point for a station.
+    #[inline]
     pub(super) fn note_buffered(&mut self, station: StationId) {
         if let Some(dozer) = self.of(station) {
             dozer.waiting += 1;
@@ -92,6 +106,7 @@ impl Dozers {
     }
 
     /// Notes packets for a station that left the access point for good.
+    #[inline]
     pub(super) fn note_gone(&mut self, station: StationId, packets: usize) {
         if let Some(dozer) = self.of(station) {
             dozer.waiting = dozer.waiting.saturating_sub(packets);
@@ -151,12 +166,14 @@ impl Network {
         }
     }
 
-    /// Transmits the next null frame.
-    pub(super) fn transmit_null(&mut self) {
-        let Some((node, null)) = self.parts.dozers.nulls.pop_front() else { return };
+    /// Transmits the null frame at a place among those that wait.
+    pub(super) fn transmit_null(&mut self, place: usize) {
+        let Some((node, null)) = self.parts.dozers.nulls.remove(place) else { return };
         let end = self.now + self.parts.dozers.airtime;
-        self.parts.medium.hold(self.now, end);
-        self.note_busy(self.now, end);
+        self.parts.medium.hold(self.now, end, self.tx(node));
+        if !matches!(self.parts.medium, Medium::Partial(_)) {
+            self.note_busy(self.now, end);
+        }
         self.schedule(end, Event::Null(node, null));
     }
 

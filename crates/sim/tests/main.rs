@@ -1,0 +1,30 @@
+//! The tests of the simulator: one program, which links once. A test that measures its process has a program of its own (`Cargo.toml`).
+
+mod aggregation;
+mod bulk;
+mod channel_statistics;
+mod conference;
+mod conservation;
+mod contention;
+mod determinism;
+mod endpoint;
+mod golden;
+mod hearing;
+mod last_pq;
+mod law;
+mod live;
+mod networks;
+mod openwifi;
+mod outside;
+mod people;
+mod radio;
+mod relays;
+mod rtc;
+mod scenario_conference;
+mod simulate;
+mod small_queue;
+mod surroundings;
+mod trace_shipped;
+mod traffic;
+mod transmit_path;
+mod wqm;
