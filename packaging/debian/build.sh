@@ -21,6 +21,7 @@ for program in airbound airbound-studies; do
 done
 install -D -m 0644 packaging/systemd/airbound-agent.service "$root/lib/systemd/system/airbound-agent.service"
 install -D -m 0644 packaging/agent.toml "$root/etc/airbound/agent.toml"
+install -D -m 0644 packaging/debian/logrotate "$root/etc/logrotate.d/airbound"
 shells=$root/usr/share
 install -d "$shells/bash-completion/completions" "$shells/zsh/vendor-completions" "$shells/fish/vendor_completions.d" "$shells/man/man1"
 "$build/airbound" completions bash >"$shells/bash-completion/completions/airbound"
@@ -31,19 +32,11 @@ gzip -9n "$shells"/man/man1/*.1
 for page in README.md CHANGELOG.md docs/*/*.md; do
     install -D -m 0644 "$page" "$root/usr/share/doc/airbound/${page#docs/}"
 done
-cat >"$root/usr/share/doc/airbound/copyright" <<EOF
-Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: airbound
-
-Files: *
-Copyright: The authors of Airbound
-License: MIT or Apache-2.0
-
-Files: the sources of the laboratory's driver (lab/radio), which the program carries
-Copyright: The authors of Airbound
-License: GPL-2.0
-EOF
-cat LICENSE-MIT >>"$root/usr/share/doc/airbound/copyright"
+{
+    cat packaging/debian/copyright
+    # The text of the licence, in the form of the file.
+    sed -e 's/^$/./' -e 's/^/ /' LICENSE-MIT
+} >"$root/usr/share/doc/airbound/copyright"
 
 # Packages of the linked libraries, with their minimum versions.
 needs=$(cd "$root" && mkdir -p debian && touch debian/control &&
@@ -58,7 +51,7 @@ Section: net
 Priority: optional
 Architecture: $architecture
 Depends: ${needs:-libc6}, nftables
-Suggests: hostapd
+Suggests: hostapd, logrotate
 Installed-Size: $(du -sk "$root" | cut -f1)
 Maintainer: The authors of Airbound <maintainers@users.noreply.github.com>
 Description: keeps Wi-Fi latency bounded
@@ -67,23 +60,10 @@ Description: keeps Wi-Fi latency bounded
  access point: the agent holds packets for Wi-Fi stations and releases them so
  that latency demands are kept.
 EOF
-echo /etc/airbound/agent.toml >"$root/DEBIAN/conffiles"
-# The service is not started: the configuration has to name the protected flows first.
-cat >"$root/DEBIAN/postinst" <<'EOF'
-#!/bin/sh
-set -e
-if [ -d /run/systemd/system ]; then
-    systemctl daemon-reload || true
-fi
-EOF
-cat >"$root/DEBIAN/prerm" <<'EOF'
-#!/bin/sh
-set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now airbound-agent.service || true
-fi
-EOF
-chmod 0755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
+printf '%s\n' /etc/airbound/agent.toml /etc/logrotate.d/airbound >"$root/DEBIAN/conffiles"
+for script in postinst prerm postrm; do
+    install -m 0755 "packaging/debian/$script" "$root/DEBIAN/$script"
+done
 chmod -R u+rwX,go+rX,go-w "$root"
 
 package=$folder/airbound_${version}_$architecture.deb

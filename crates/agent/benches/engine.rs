@@ -38,7 +38,7 @@ impl Round {
         let mut engine = engine(queue);
         let rate = Some(BitRate::from_mbps(433));
         let facts: Vec<StationFacts> = (0..STATIONS)
-            .map(|number| StationFacts { station: mac(number), rate, aggregates: true })
+            .map(|number| StationFacts { station: mac(number), rate, aggregates: true, sent: None })
             .collect();
         engine.on_stations(Instant::ZERO, &facts);
         Self { engine, now: Instant::from_nanos(1), next: 0, released: Vec::new() }

@@ -66,6 +66,11 @@ pub enum Event {
         /// The error.
         answer: String,
     },
+    /// Demands cannot be changed while the agent runs.
+    NoControl {
+        /// The error.
+        answer: String,
+    },
     /// Kernel notifications were lost: all state is read again.
     Overrun,
     /// The agent ended and released all held packets.
@@ -95,6 +100,9 @@ impl Event {
             }
             Self::Plane { .. } => "the interface joined or left a bridge".to_owned(),
             Self::StationsUnknown { .. } => "nl80211 did not answer; the list is read again".to_owned(),
+            Self::NoControl { .. } => {
+                "the control socket cannot be made; demands stay as configured".to_owned()
+            }
             Self::Overrun => "a netlink socket overflowed".to_owned(),
             Self::Ended { reason, .. } => reason.clone(),
         }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod control;
 pub mod datapath;
 pub mod engine;
 mod error;
@@ -16,6 +17,7 @@ pub mod record;
 pub mod snapshot;
 pub mod status;
 pub mod supervise;
+pub mod timeline;
 
 pub use config::Config;
 pub use error::AgentError;

@@ -112,6 +112,15 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
     for rule in &snapshot.rules {
         last.sample(&[("rule", &rule.name)], rule.last_ms.map(|ms| ms / 1e3))?;
     }
+    let mut state = Family::new(
+        out,
+        "demand_state",
+        "gauge",
+        "1 for the state of a demand in the last second: idle, met, missed or unknown.",
+    )?;
+    for rule in &snapshot.rules {
+        state.sample(&[("rule", &rule.name), ("state", &rule.state)], 1.0)?;
+    }
     let mut met = Family::new(out, "demand_met_ratio", "gauge", "Share of seconds that met the demand.")?;
     for rule in &snapshot.rules {
         met.sample(&[("rule", &rule.name)], rule.met_share)?;
@@ -131,7 +140,10 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
             fates.sample(&[("rule", name), ("fate", reason)], *count as f64)?;
         }
     }
-    let stations: [(&'static str, &str, &str, OfStation); 6] = [
+    let stations: [(&'static str, &str, &str, OfStation); 7] = [
+        ("station_unseen_bytes", "gauge", "Bytes past the agent in the last second, 0 if few.", |row| {
+            Some(row.unseen_bytes as f64)
+        }),
         ("station_rate_bits_per_second", "gauge", "The average PHY rate of data to a station.", |row| {
             row.rate_mbps.map(|mbps| mbps * 1e6)
         }),

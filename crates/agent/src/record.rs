@@ -1,4 +1,4 @@
-//! The record of an agent's run: a `summary.json` made from its last snapshot.
+//! The record of an agent's run: a `summary.json` and a page, made from its last snapshot.
 //!
 //! A flow of the summary is a rule; its latency is that of Wi-Fi alone, from arrival at the agent to the acknowledgement. Values unknown
 //! to an access point are null, and `air.busy_share` is the share of the agent's own frames.
@@ -11,9 +11,11 @@ use airbound_record::{
     AirSummary, DemandSummary, Direction, Existing, FlowSummary, Jain, PacketCounts, RunFolder, Scheme,
     StationSummary, Summary,
 };
+use airbound_report::{Comparison, ReportError, Run};
 
 use crate::error::AgentError;
 use crate::snapshot::{RuleView, Snapshot};
+use crate::timeline::Timeline;
 
 /// The summary of a snapshot.
 #[must_use]
@@ -104,16 +106,28 @@ fn flow(snapshot: &Snapshot, rule: &RuleView, seconds: f64) -> FlowSummary {
     }
 }
 
-/// Writes the summary of a snapshot to a folder, and replaces an earlier one.
+/// The page of a run of the agent: the verdict on its demands, its rules over time, and its tables.
+fn page(summary: Summary, timeline: &Timeline) -> Result<String, ReportError> {
+    let scheme = summary.scheme.queue.clone();
+    let run = Run::from_summary(summary).with_series(timeline.rows().collect());
+    Comparison::new(vec![(scheme, run)], None, None)?.to_html()
+}
+
+/// Writes `summary.json` and `report.html` of the last snapshot to a folder, and replaces earlier ones.
 ///
 /// # Errors
 /// The folder contains other files, or cannot be written.
-pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<(), AgentError> {
+pub fn write(folder: &Path, snapshot: &Snapshot, timeline: &Timeline) -> Result<(), AgentError> {
     let folder = RunFolder::create(folder, Existing::Replace)?;
-    let (partial, whole) = (folder.file("summary.json.partial"), folder.file("summary.json"));
-    let text = summary(snapshot).to_json()?;
-    let failed = |source| AgentError::Io { action: "write", path: whole.clone(), source };
-    fs::write(&partial, text).and_then(|()| fs::rename(&partial, &whole)).map_err(failed)
+    let summary = summary(snapshot);
+    let text = summary.to_json()?;
+    let page = page(summary, timeline).map_err(|error| AgentError::Value(error.to_string()))?;
+    for (name, text) in [("report.html", page), ("summary.json", text)] {
+        let (partial, whole) = (folder.file(&format!("{name}.partial")), folder.file(name));
+        let failed = |source| AgentError::Io { action: "write", path: whole.clone(), source };
+        fs::write(&partial, text).and_then(|()| fs::rename(&partial, &whole)).map_err(failed)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -135,8 +149,10 @@ mod tests {
         };
         let snapshot = Snapshot { uptime_s: 2.0, rules: vec![rule], ..Snapshot::default() };
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &snapshot).expect("written");
-        write(folder.path(), &snapshot).expect("written again");
+        let mut timeline = Timeline::default();
+        timeline.note(&snapshot);
+        write(folder.path(), &snapshot, &timeline).expect("written");
+        write(folder.path(), &snapshot, &timeline).expect("written again");
         let read = RunFolder::open(folder.path()).expect("a run").summary().expect("readable");
         assert_eq!(read.flows.len(), 1);
         let flow = &read.flows[0];
@@ -144,8 +160,14 @@ mod tests {
         assert_eq!((flow.packets.dropped, flow.packets.queued), (10, 10));
         assert_eq!((flow.offered_mbps, flow.goodput_mbps), (0.4, 0.32));
         assert_eq!(flow.drops.get("retry_limit"), Some(&3));
+        let page = fs::read_to_string(folder.path().join("report.html")).expect("a page");
+        assert!(page.contains("Latency demands") && page.contains("vr"), "{page}");
+        assert!(page.contains("Over time") && page.contains("goodput (Mb/s)"), "{page}");
+        // An agent without rules has a page, too.
+        let empty = tempfile::tempdir().expect("a folder");
+        write(empty.path(), &Snapshot::default(), &Timeline::default()).expect("written");
         fs::write(folder.path().join("letter.txt"), "mine").expect("written");
         fs::remove_file(folder.path().join("summary.json")).expect("removed");
-        assert!(write(folder.path(), &snapshot).is_err(), "a folder with other files");
+        assert!(write(folder.path(), &snapshot, &timeline).is_err(), "a folder with other files");
     }
 }

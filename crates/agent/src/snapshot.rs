@@ -2,7 +2,7 @@
 
 use airbound_control::frame::DropReason;
 use airbound_record::LatencyStats;
-use airbound_units::{Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Engine, RuleRecord};
@@ -91,9 +91,15 @@ pub struct RuleView {
     pub demand_ms: f64,
     /// The percentile that the demand bounds.
     pub percentile: f64,
+    /// "met" or "missed" in the last second, "idle", or "unknown": packets may have passed the agent unseen.
+    pub state: String,
     /// That percentile in the last second with packets.
     pub last_ms: Option<f64>,
-    /// The share of seconds that met the demand.
+    /// The 95th percentile in that second.
+    pub last_p95_ms: Option<f64>,
+    /// When the demand came into force, seconds since the start: 0 for that of the configuration.
+    pub demand_since_s: f64,
+    /// The share of seconds since then that met the demand.
     pub met_share: Option<f64>,
     /// Time from arrival at the agent to the acknowledgement.
     pub latency_ms: LatencyStats,
@@ -103,7 +109,7 @@ pub struct RuleView {
     pub packets: u64,
     /// Bytes that arrived.
     pub bytes: u64,
-    /// That percentile since the start.
+    /// That percentile since the demand is in force.
     pub measured_ms: Option<f64>,
     /// Packets that were acknowledged, and their bytes.
     pub acknowledged: u64,
@@ -151,6 +157,8 @@ pub struct StationRow {
     pub below_ms: f64,
     /// Airtime of its frames since the start.
     pub airtime_s: f64,
+    /// Bytes past the agent between the last two readings of the station's counters; 0 if they were few.
+    pub unseen_bytes: u64,
     /// Packets released.
     pub released: u64,
     /// Packets dropped by the agent.
@@ -176,19 +184,22 @@ pub struct CategoryRow {
     pub buffer: Option<u64>,
 }
 
-fn rule(record: &RuleRecord) -> RuleView {
+fn rule(record: &RuleRecord, started: Instant) -> RuleView {
     let dropped = DropReason::ALL.iter().zip(record.dropped).filter(|(_, count)| *count > 0);
     RuleView {
         name: record.name.clone(),
         demand_ms: record.demand.latency().as_millis_f64(),
         percentile: record.demand.percentile(),
+        state: record.state.name().to_owned(),
         last_ms: record.last.map(Span::as_millis_f64),
+        last_p95_ms: record.last_p95.map(Span::as_millis_f64),
+        demand_since_s: record.since.since(started).as_secs_f64(),
         met_share: record.met_share(),
         latency_ms: record.latency.stats(),
         held_ms: record.held.stats(),
         packets: record.arrived,
         bytes: record.bytes.as_u64(),
-        measured_ms: record.latency.quantile(record.demand.percentile() / 100.0).map(Span::as_millis_f64),
+        measured_ms: record.measured().map(Span::as_millis_f64),
         acknowledged: record.acknowledged,
         acknowledged_bytes: record.acknowledged_bytes.as_u64(),
         failed: record.failed,
@@ -214,7 +225,7 @@ impl Snapshot {
         };
         self.held = engine.held() as u64;
         self.flows = engine.flows() as u64;
-        self.rules = engine.rules().iter().map(rule).collect();
+        self.rules = engine.rules().iter().map(|record| rule(record, started)).collect();
         let names = &self.rules;
         let protected = engine.protected().map(|flow| ProtectedView {
             flow: flow.flow,
@@ -237,6 +248,7 @@ impl Snapshot {
             rate_mbps: station.rate_mbps,
             held: station.held as u64,
             below_ms: station.below.as_millis_f64(),
+            unseen_bytes: station.unseen.map_or(0, ByteCount::as_u64),
             airtime_s: station.counts.airtime_us as f64 / 1e6,
             released: station.counts.released,
             dropped: station.counts.dropped,

@@ -56,6 +56,7 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
             &[
                 "rule",
                 "demand ms",
+                "state",
                 "last s",
                 "met %",
                 "p50",
@@ -75,6 +76,7 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
                 [
                     rule.name.clone(),
                     format!("{} @{}", rule.demand_ms, rule.percentile),
+                    rule.state.clone(),
                     number(rule.last_ms),
                     number(rule.met_share.map(|share| share * 100.0)),
                     number(rule.latency_ms.p50),
@@ -88,6 +90,10 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
             );
         }
         writeln!(out, "{}", rules.to_text(width))?;
+        for rule in snapshot.rules.iter().filter(|rule| rule.demand_since_s > 0.0) {
+            let ago = snapshot.uptime_s - rule.demand_since_s;
+            writeln!(out, "the demand of {} was changed {ago:.0} s ago", rule.name)?;
+        }
     }
     if !snapshot.protected.is_empty() {
         let mut flows = Grid::new(
@@ -112,6 +118,14 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
             );
         }
         writeln!(out, "{}", flows.to_text(width))?;
+    }
+    for row in snapshot.stations.iter().filter(|row| row.unseen_bytes > 0) {
+        writeln!(
+            out,
+            "{} is sent packets past the agent (flow offload, rules of others, or the access point's own): {} kB in the last second",
+            row.station,
+            row.unseen_bytes / 1000
+        )?;
     }
     let mut stations = Grid::new(
         "",

@@ -3,8 +3,9 @@
 mod kernel;
 mod overload;
 
+use airbound_agent::control::Request;
 use airbound_agent::engine::{
-    Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, StationFacts, Ticket,
+    Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, State, StationFacts, Ticket,
     WindowConfig,
 };
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
@@ -77,6 +78,73 @@ fn last_pq_keeps_the_demand_where_the_others_do_not() {
 }
 
 #[test]
+fn a_demand_that_changes_is_kept() {
+    let mut world = World::new(config(last_pq()), &[65, 65, 65, 26]);
+    let mut kept = Vec::new();
+    for latency in [25, 20, 15] {
+        let request = Request { rule: "vr".to_owned(), latency: Some(millis(latency)), percentile: None };
+        world.engine.change_demand_of(world.now, &request).expect("within range");
+        vr_beside_bulk(&mut world, 4, 5);
+        let rule = &world.engine.rules()[0];
+        let measured = rule.measured().expect("packets");
+        assert!(measured <= millis(latency), "{measured} of {latency} ms");
+        kept.push(measured);
+    }
+    // Each demand has an effect of its own.
+    assert!(kept.windows(2).all(|two| two[1] < two[0]), "{kept:?}");
+    let request =
+        |rule: &str, latency| Request { rule: rule.to_owned(), latency: Some(latency), percentile: None };
+    let refusal = |world: &mut World, request| {
+        world.engine.change_demand_of(world.now, &request).expect_err("refused").to_string()
+    };
+    assert_eq!(refusal(&mut world, request("tv", millis(9))), "there is no rule \"tv\"; there are vr");
+    assert!(refusal(&mut world, request("vr", Span::from_micros(10))).contains("10 us"));
+    assert_eq!(world.engine.rules()[0].demand.latency(), millis(15));
+}
+
+#[test]
+fn traffic_past_the_agent_is_noticed() {
+    let mut world = World::new(config(last_pq()), &[65, 65]);
+    for (past, state) in [
+        (None, State::Met),
+        (None, State::Met),
+        // The rule's own station, a little, another station, and nothing at all.
+        (Some((1, 500_000)), State::Unknown),
+        (Some((1, 20_000)), State::Met),
+        (Some((2, 500_000)), State::Met),
+        (None, State::Met),
+    ] {
+        vr_beside_bulk(&mut world, 2, 1);
+        if let Some((station, bytes)) = past {
+            *world.counted.entry(mac(station)).or_default() += bytes;
+        }
+        world.tell_stations();
+        let unseen = past.filter(|(_, bytes)| *bytes > 100_000);
+        for (number, station) in (1..).zip(world.engine.stations()) {
+            assert_eq!(
+                station.unseen.is_some(),
+                unseen.is_some_and(|(other, _)| other == number),
+                "{past:?}"
+            );
+        }
+        // A second is judged by the counters told before it.
+        vr_beside_bulk(&mut world, 2, 1);
+        let rule = &world.engine.rules()[0];
+        assert_eq!(rule.state, state, "{past:?}");
+        assert_eq!(rule.met_share().is_some(), state == State::Met);
+    }
+    // A rule none of whose packets is seen may have all of them past the agent.
+    *world.counted.entry(mac(2)).or_default() += 2_000_000;
+    world.pass(millis(1000));
+    world.tell_stations();
+    world.pass(millis(2000));
+    assert_eq!(world.engine.rules()[0].state, State::Unknown);
+    world.tell_stations();
+    world.pass(millis(2000));
+    assert_eq!(world.engine.rules()[0].state, State::Idle);
+}
+
+#[test]
 fn the_air_is_kept_busy() {
     // One saturated station: 65 Mb/s less 0.2 ms for each aggregate of 4 ms.
     let mut world = World::new(config(last_pq()), &[65]);
@@ -99,7 +167,7 @@ fn an_aggregate_that_completes_makes_room_once() {
         let mut engine = Engine::new(config, 1).expect("valid");
         let station = mac(1);
         let rate = Some(BitRate::from_mbps(65));
-        engine.on_stations(Instant::ZERO, &[StationFacts { station, rate, aggregates: true }]);
+        engine.on_stations(Instant::ZERO, &[StationFacts { station, rate, aggregates: true, sent: None }]);
         for ticket in 0..200 {
             engine.on_packet(
                 Instant::ZERO,

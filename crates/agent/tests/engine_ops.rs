@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use airbound_agent::control::Request;
 use airbound_agent::engine::{
     Arrival, Carried, Completion, Engine, EngineConfig, Fate, FlowKey, Protected, StationFacts, Ticket,
     WindowConfig,
@@ -57,6 +58,11 @@ enum Op {
         micros: u32,
     },
     Tick,
+    Demand {
+        rule: u8,
+        micros: u32,
+        percentile: Option<u8>,
+    },
 }
 
 fn mac(number: u8) -> Option<MacAddress> {
@@ -130,6 +136,10 @@ impl Checked {
         }
     }
 
+    fn demands(&self) -> Vec<Demand> {
+        self.engine.rules().iter().map(|rule| rule.demand).collect()
+    }
+
     /// Stations that resume bring their packets below back into the count, at most a window each.
     fn late_returns(&self) -> Span {
         (self.window.aggregate * 2 + self.most_estimate * 3) * 8
@@ -181,6 +191,7 @@ impl Checked {
                         station,
                         rate: Some(BitRate::from_kbps(u64::from(*kbps))),
                         aggregates: *aggregates,
+                        sent: Some(u64::from(*kbps)),
                     })
                     .collect();
                 self.engine.on_stations(self.now, &stations);
@@ -205,6 +216,21 @@ impl Checked {
                 ));
             }
             Op::Tick => self.engine.on_tick(self.now),
+            Op::Demand { rule, micros, percentile } => {
+                let held = self.engine.held();
+                let request = Request {
+                    rule: ["a", "b", "c"][usize::from(rule % 3)].to_owned(),
+                    latency: Some(Span::from_micros(u64::from(*micros))),
+                    percentile: percentile.map(f64::from),
+                };
+                let (before, result) = (self.demands(), self.engine.change_demand_of(self.now, &request));
+                match result {
+                    Ok(changed) => assert_eq!(changed.demand_ms, f64::from(*micros) / 1e3),
+                    Err(_) => assert_eq!(self.demands(), before, "refused, and changed"),
+                }
+                let released = self.engine.output().verdicts.len();
+                assert!(self.engine.held() + released >= held, "a change loses nothing");
+            }
         }
         self.settle();
     }

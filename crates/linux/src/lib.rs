@@ -9,6 +9,7 @@
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
+//! | [`internet`] | their way out |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
 //!
@@ -21,6 +22,7 @@ mod bpf;
 pub mod completions;
 mod error;
 pub mod interface;
+pub mod internet;
 pub mod monitor;
 pub mod namespace;
 pub mod neighbours;

@@ -428,7 +428,8 @@ pub(crate) fn fork(act: impl FnOnce() -> u8) -> io::Result<rustix::process::Pid>
     unsafe { libc::_exit(code.into()) }
 }
 
-/// Starts a command within namespaces, which it enters in their order, and in `folder` as they show it.
+/// Starts a command within namespaces, which it enters in their order, and in `folder` as they show it. It is asked to end (SIGTERM) when
+/// this process ends.
 pub(crate) fn spawn_within(
     mut command: Command,
     namespaces: &[BorrowedFd<'_>],
@@ -442,18 +443,23 @@ pub(crate) fn spawn_within(
         }
         // A folder that the namespaces do not show leaves the command at the root.
         let _ = rustix::process::chdir(&*folder);
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
         Ok(())
     };
     // SAFETY: the closure makes system calls only; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(enter) }.spawn()
 }
 
+/// include/uapi/linux/sched.h.
+const SCHED_RESET_ON_FORK: libc::c_int = 0x4000_0000;
+
 /// Puts this thread into the class SCHED_FIFO, in which its children are not.
 pub(crate) fn set_real_time(priority: u8) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority.into() };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // The kernel's sched_param. The call itself: musl has none, and its structure has other fields.
+    let parameters = libc::c_int::from(priority);
+    let policy = libc::SCHED_FIFO | SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads a value that lives until the call returns.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }.into()).map(drop)
+    check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) }).map(drop)
 }
 
 /// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, without a header before its packets.

@@ -17,6 +17,7 @@ use crate::{LinuxError, sys};
 
 const SET_LINK: u16 = 19;
 const NEW_ADDRESS: u16 = 20;
+const NEW_ROUTE: u16 = 24;
 /// `NLM_F_CREATE`, `NLM_F_EXCL`.
 const CREATE: u16 = 0x600;
 /// `IFF_UP`.
@@ -34,6 +35,8 @@ mod attribute {
     pub(super) const ADDRESS: u16 = 1;
     pub(super) const LOCAL: u16 = 2;
     pub(super) const FLAGS: u16 = 8;
+    /// Of a route: its device.
+    pub(super) const DEVICE: u16 = 4;
 }
 
 /// A TUN device. It belongs to the network namespace in which it was made, and can be read and written from any other one.
@@ -96,6 +99,19 @@ impl Tun {
         Ok(Self { file, counters: open("dev"), sockets: tables.collect(), name: name.to_owned() })
     }
 
+    /// Sends all IPv4 packets of this network namespace to other networks over the device, which has to be its own.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set_way_out(&self) -> Result<(), LinuxError> {
+        /// IPv4, to everywhere, by the main table, set by an administrator, on the link, for single receivers.
+        const ROUTE_TO_ALL: [u8; 12] = [2, 0, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
+        let index = Interface::find(&self.name)?.index;
+        let over = |builder: &mut Builder| builder.put_u32(attribute::DEVICE, index);
+        let mut socket = Socket::open(ROUTE)?;
+        socket.request("add a route", NEW_ROUTE, CREATE, &ROUTE_TO_ALL, over, |_| {})
+    }
+
     /// Reads one packet that the namespace sends, without waiting; its length, or `None` if there is none.
     ///
     /// # Errors
@@ -134,9 +150,9 @@ impl Tun {
 }
 
 /// Waits until a packet can be read from one of the devices, or for `span`.
-pub fn wait(devices: &[Tun], span: Span) {
+pub fn wait<'a>(devices: impl Iterator<Item = BorrowedFd<'a>>, span: Span) {
     let mut fds: Vec<PollFd<'_>> =
-        devices.iter().map(|device| PollFd::new(&device.file, PollFlags::IN)).collect();
+        devices.map(|device| PollFd::from_borrowed_fd(device, PollFlags::IN)).collect();
     let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
     let time = Timespec { tv_sec: seconds as i64, tv_nsec: nanos as _ };
     // A signal ends the wait, too.

@@ -166,6 +166,7 @@ pub(super) fn facts_of(station: &nl80211::Station) -> StationFacts {
         station: station.address,
         rate: rate.map(|rate| rate.rate).filter(|rate| !rate.is_zero()),
         aggregates: rate.is_none_or(|rate| rate.standard != "legacy"),
+        sent: station.sent_bytes,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
 use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use airbound_linux::completions::{CompletionConfig, Completions, Source};
 use airbound_linux::monitor::{Change, Monitor};
@@ -19,6 +21,7 @@ use super::settings::{Settings, retries_settable};
 use super::tune::{shares, survey};
 use super::{Around, cpu_s, kernel, publish, wait};
 use crate::config::Scheme;
+use crate::control::{self, Asked, Socket};
 use crate::engine::{Completion, Engine, Fate, StationFacts};
 use crate::error::AgentError;
 use crate::journal::{Event, Journal};
@@ -88,6 +91,8 @@ struct Server<'a> {
     is_up: bool,
     due: Due,
     last_survey: Option<Survey>,
+    /// Requests of the control socket, which goes with them.
+    control: Option<(Receiver<Asked>, Socket)>,
     /// Reused buffer for completions.
     completed: Vec<Completion>,
 }
@@ -163,10 +168,27 @@ impl<'a> Server<'a> {
             is_up: plan.interface.is_up,
             due,
             last_survey: None,
+            control: None,
             completed: Vec::new(),
         };
         server.journal.event(started, &plan.started(&source));
+        server.open_control(started);
         Ok(server)
+    }
+
+    /// Makes the control socket; the agent works without it.
+    fn open_control(&mut self, time: Instant) {
+        let (sender, receiver) = sync_channel(1);
+        match control::serve(Path::new(control::FOLDER), &self.plan.wifi.name, sender) {
+            Ok(socket) => self.control = Some((receiver, socket)),
+            Err(error) => self.journal.event(time, &Event::NoControl { answer: error.to_string() }),
+        }
+    }
+
+    fn take_requests(&mut self, time: Instant) {
+        for asked in self.control.iter().flat_map(|(requests, _)| requests.try_iter()) {
+            asked.answer(self.engine.change_demand_of(time, &asked.request));
+        }
     }
 
     /// Runs the event loop until shutdown is requested or the interface disappears.
@@ -185,6 +207,7 @@ impl<'a> Server<'a> {
                 self.take_changes(time)?;
             }
             self.run_due(time, around.shared.as_ref())?;
+            self.take_requests(time);
             if tick.is_some_and(|at| at <= time) {
                 self.engine.on_tick(time);
             }

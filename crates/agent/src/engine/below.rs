@@ -145,6 +145,7 @@ impl Engine {
         let changed = self.link.rate_control_mut().set_aggregates(id, facts.aggregates);
         let rate = self.peers.get_mut(id).and_then(|peer| peer.on_facts(facts.rate, changed));
         self.report_rate(id, rate);
+        self.read_sent(id, facts.sent);
     }
 
     /// Reports the PHY rate of a station to the link, if it changed.

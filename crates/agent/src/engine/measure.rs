@@ -1,5 +1,7 @@
 //! Fates and latencies of protected packets by rule, and whether the demand is kept.
 
+use std::collections::BTreeSet;
+
 use airbound_control::frame::DropReason;
 use airbound_control::queue::Demand;
 use airbound_record::{LatencyHistogram, Resolution};
@@ -7,9 +9,37 @@ use airbound_units::{ByteCount, Instant, Span};
 
 use super::config::Protected;
 use super::output::Decision;
+use crate::control::Period;
 
 /// The window over which a demand is judged.
 const WINDOW: Span = Span::from_secs(1);
+
+/// Whether the demand of a rule was met in the last second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum State {
+    /// No packet was acknowledged.
+    #[default]
+    Idle,
+    /// It was.
+    Met,
+    /// It was not.
+    Missed,
+    /// Packets of the rule may have passed the agent unseen.
+    Unknown,
+}
+
+impl State {
+    /// Its name in status and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Met => "met",
+            Self::Missed => "missed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
 
 /// Counters and latencies of one rule.
 #[derive(Debug, Clone)]
@@ -38,14 +68,24 @@ pub struct RuleRecord {
     pub held: LatencyHistogram,
     /// Time from arrival at the agent to the acknowledgement.
     pub latency: LatencyHistogram,
-    /// Seconds with acknowledged packets, and those of them whose percentile met the demand.
+    /// The same since the demand is in force.
+    pub under_demand: LatencyHistogram,
+    /// When the demand came into force; zero for that of the configuration.
+    pub since: Instant,
+    /// Seconds with acknowledged packets since then, and those of them whose percentile met the demand.
     pub seconds: u64,
     /// See [`RuleRecord::seconds`].
     pub seconds_met: u64,
     /// The percentile of the last second with acknowledged packets.
     pub last: Option<Span>,
+    /// The 95th percentile of that second.
+    pub last_p95: Option<Span>,
+    /// Whether the demand was met in the last second.
+    pub state: State,
     window: LatencyHistogram,
     was_met: Option<bool>,
+    /// Whether traffic past the agent goes to a station of the rule.
+    has_unseen: bool,
 }
 
 impl RuleRecord {
@@ -63,11 +103,16 @@ impl RuleRecord {
             unknown: 0,
             held: LatencyHistogram::new(Resolution::Fine),
             latency: LatencyHistogram::new(Resolution::Fine),
+            under_demand: LatencyHistogram::new(Resolution::Fine),
+            since: Instant::ZERO,
             seconds: 0,
             seconds_met: 0,
             last: None,
+            last_p95: None,
             window: LatencyHistogram::new(Resolution::Coarse),
             was_met: None,
+            state: State::Idle,
+            has_unseen: false,
         }
     }
 
@@ -86,6 +131,7 @@ impl RuleRecord {
             self.acknowledged += 1;
             self.acknowledged_bytes += size;
             self.latency.record(took);
+            self.under_demand.record(took);
             self.window.record(took);
         } else {
             self.failed += 1;
@@ -98,12 +144,45 @@ impl RuleRecord {
         }
     }
 
-    /// Judges the second that ended.
-    fn close(&mut self) -> Option<Decision> {
-        let measured = self.window.quantile(self.demand.percentile() / 100.0)?;
-        let packets = self.window.count();
-        let met = measured <= self.demand.latency();
+    /// Puts another demand in the place of the present one, whose record ends.
+    fn change(&mut self, now: Instant, demand: Demand) -> Period {
+        let ended = Period {
+            demand_ms: self.demand.latency().as_millis_f64(),
+            percentile: self.demand.percentile(),
+            measured_ms: self.measured().map(Span::as_millis_f64),
+            seconds: self.seconds,
+            seconds_met: self.seconds_met,
+        };
+        self.demand = demand;
+        self.since = now;
+        self.under_demand.clear();
         self.window.clear();
+        (self.seconds, self.seconds_met) = (0, 0);
+        ended
+    }
+
+    /// The demanded percentile since the demand is in force.
+    #[must_use]
+    pub fn measured(&self) -> Option<Span> {
+        self.under_demand.quantile(self.demand.percentile() / 100.0)
+    }
+
+    /// Judges the second that ended.
+    fn close(&mut self, any_unseen: bool) -> Option<Decision> {
+        let measured = self.window.quantile(self.demand.percentile() / 100.0);
+        let packets = self.window.count();
+        let p95 = self.window.quantile(0.95);
+        self.window.clear();
+        // Without packets of its own a rule may be all in what is not seen.
+        if self.has_unseen || (any_unseen && measured.is_none()) {
+            self.lose_sight();
+            return None;
+        }
+        self.state = State::Idle;
+        let measured = measured?;
+        self.last_p95 = p95;
+        let met = measured <= self.demand.latency();
+        self.state = if met { State::Met } else { State::Missed };
         self.last = Some(measured);
         self.seconds += 1;
         self.seconds_met += u64::from(met);
@@ -118,10 +197,16 @@ impl RuleRecord {
         })
     }
 
-    /// The share of seconds that met the demand, of those with acknowledged packets.
+    fn lose_sight(&mut self) {
+        self.state = State::Unknown;
+        self.last = None;
+    }
+
+    /// The share of seconds that met the demand, of those with acknowledged packets; `None` while it is unknown.
     #[must_use]
     pub fn met_share(&self) -> Option<f64> {
-        (self.seconds > 0).then(|| self.seconds_met as f64 / self.seconds as f64)
+        (self.seconds > 0 && self.state != State::Unknown)
+            .then(|| self.seconds_met as f64 / self.seconds as f64)
     }
 }
 
@@ -130,19 +215,41 @@ impl RuleRecord {
 pub(super) struct Measures {
     rules: Vec<RuleRecord>,
     window_end: Instant,
+    /// Whether traffic passes the agent unseen.
+    any_unseen: bool,
 }
 
 impl Measures {
     pub(super) fn new(rules: &[Protected]) -> Self {
-        Self { rules: rules.iter().map(RuleRecord::new).collect(), window_end: Instant::ZERO }
+        Self {
+            rules: rules.iter().map(RuleRecord::new).collect(),
+            window_end: Instant::ZERO,
+            any_unseen: false,
+        }
     }
 
     pub(super) fn of(&mut self, rule: Option<u16>) -> Option<&mut RuleRecord> {
         self.rules.get_mut(usize::from(rule?))
     }
 
+    /// Changes the demand of a rule. Returns the record of the one before.
+    pub(super) fn change(&mut self, now: Instant, rule: usize, demand: Demand) -> Option<Period> {
+        self.rules.get_mut(rule).map(|rule| rule.change(now, demand))
+    }
+
     pub(super) fn all(&self) -> &[RuleRecord] {
         &self.rules
+    }
+
+    /// Traffic passes the agent: of the stations of `rules`, or of any.
+    pub(super) fn on_unseen(&mut self, any: bool, rules: &BTreeSet<u16>) {
+        self.any_unseen = any;
+        for (rule, number) in self.rules.iter_mut().zip(0..) {
+            rule.has_unseen = rules.contains(&number);
+            if rule.has_unseen {
+                rule.lose_sight();
+            }
+        }
     }
 
     /// Judges all seconds that ended before `now`.
@@ -151,7 +258,8 @@ impl Measures {
             return;
         }
         if self.window_end > Instant::ZERO {
-            decisions.extend(self.rules.iter_mut().filter_map(RuleRecord::close));
+            let unseen = self.any_unseen;
+            decisions.extend(self.rules.iter_mut().filter_map(|rule| rule.close(unseen)));
         }
         self.window_end = now + WINDOW;
     }

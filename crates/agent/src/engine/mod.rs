@@ -16,6 +16,7 @@
 
 mod below;
 mod config;
+mod demands;
 mod flows;
 mod measure;
 mod output;
@@ -24,6 +25,7 @@ mod peers;
 mod rates;
 mod release;
 mod tuner;
+mod unseen;
 mod view;
 
 use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
@@ -33,7 +35,7 @@ use airbound_linux::MacAddress;
 use airbound_units::{ConfigError, Instant, Span};
 
 pub use config::{EngineConfig, Protected, WindowConfig};
-pub use measure::RuleRecord;
+pub use measure::{RuleRecord, State};
 pub use output::{Decision, Fate, Output, Verdict};
 pub use packet::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
 pub use peers::PeerCounts;
@@ -201,6 +203,7 @@ impl Engine {
         for facts in stations {
             self.on_facts(facts);
         }
+        self.judge_unseen();
         self.release();
     }
 

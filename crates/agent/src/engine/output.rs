@@ -125,6 +125,47 @@ pub enum Decision {
         /// Packets acknowledged in the second.
         packets: u64,
     },
+    /// A demand was changed over the control socket. The record of the one before ends.
+    DemandChanged {
+        /// The rule.
+        rule: String,
+        /// The new latency.
+        #[serde(serialize_with = "millis", rename = "demand_ms")]
+        demand: Span,
+        /// The new percentile.
+        percentile: f64,
+        /// The latency demanded before.
+        #[serde(serialize_with = "millis", rename = "before_ms")]
+        before: Span,
+        /// The percentile that it bounded.
+        before_percentile: f64,
+        /// Seconds in which the demand before was met.
+        met_s: u64,
+        /// Seconds with acknowledged packets under it.
+        of_s: u64,
+        /// Its percentile, measured while it was in force.
+        #[serde(serialize_with = "millis_or_null", rename = "measured_ms")]
+        measured: Option<Span>,
+        /// Flows whose demand changed.
+        flows: usize,
+    },
+    /// More is sent to a station than the agent released.
+    UnseenTraffic {
+        /// Its address.
+        station: MacAddress,
+        /// Bytes that are not the agent's, since the last reading of the station's counters.
+        bytes: u64,
+        /// The airtime that they take at least.
+        #[serde(serialize_with = "millis", rename = "airtime_ms")]
+        airtime: Span,
+        /// Rules with a flow at the station.
+        rules: Vec<String>,
+    },
+    /// A station is sent only what the agent released, or little more.
+    UnseenTrafficEnded {
+        /// Its address.
+        station: MacAddress,
+    },
     /// The release window changed.
     Window {
         /// The access category.
@@ -195,6 +236,14 @@ impl Decision {
             }
             Self::Demand { measured, demand, .. } => {
                 format!("the percentile over a second is {}, above {demand}: the channel is busy, or the demand is too tight for this link", brief(measured))
+            }
+            Self::UnseenTraffic { rules, .. } => {
+                let known = "the station is sent packets past the agent: flow offload, rules of others, or the access point's own";
+                if rules.is_empty() { known.to_owned() } else { format!("{known}; whether its demands are met is unknown") }
+            }
+            Self::UnseenTrafficEnded { .. } => "the station's counters show what the agent released".to_owned(),
+            Self::DemandChanged { before, .. } => {
+                format!("asked for over the control socket; the demand was {before}")
             }
             Self::Window { for_demands: true, .. } => {
                 "urgent packets wait for those below the agent, so the window is short while protected flows are active".to_owned()

@@ -75,6 +75,8 @@ pub struct StationFacts {
     pub rate: Option<BitRate>,
     /// Whether frames to it are aggregated (HT and later).
     pub aggregates: bool,
+    /// Bytes sent to it since it associated.
+    pub sent: Option<u64>,
 }
 
 /// A held packet, the payload of `control`'s queues.

@@ -9,6 +9,7 @@ use airbound_wifi::edca::Category;
 
 use super::config::WindowConfig;
 use super::packet::{Carried, Completion, Held};
+use super::unseen::{self, Ledger};
 
 /// Size of the station table, above the 2007 association identifiers of an access point.
 const MOST_STATIONS: usize = 2048;
@@ -52,6 +53,7 @@ pub(super) struct Peer {
     /// Completions given up since the last report.
     pub(super) lost: u64,
     pub(super) counts: PeerCounts,
+    pub(super) ledger: Ledger,
 }
 
 /// Counters of a station's packets and frames by their fate.
@@ -87,6 +89,7 @@ impl Peer {
             reported_pace: Span::ZERO,
             lost: 0,
             counts: PeerCounts::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -137,6 +140,7 @@ impl Peer {
         self.below[category] += held.airtime_estimate();
         self.held = self.held.saturating_sub(1);
         self.counts.released += 1;
+        self.ledger.on_release(&held);
         let left = held.segments;
         self.sent[category].push_back(Sent { held, released: now, left, acknowledged: true });
     }
@@ -144,6 +148,11 @@ impl Peer {
     /// Packets below in a category.
     pub(super) fn packets_below(&self, category: Category) -> usize {
         self.sent[category.index()].len()
+    }
+
+    /// The most bytes that the radio will count for all packets below.
+    pub(super) fn bytes_below(&self) -> u64 {
+        self.sent.iter().flatten().map(|sent| unseen::bytes_of(&sent.held)).sum()
     }
 
     /// The estimated airtime of all packets below.

@@ -2,7 +2,7 @@
 
 use airbound_control::queue::{AnyQueue, Queue};
 use airbound_linux::MacAddress;
-use airbound_units::{Instant, Span};
+use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::Serialize;
 
@@ -23,6 +23,8 @@ pub struct StationView {
     pub held: usize,
     /// Estimated airtime of its packets below.
     pub below: Span,
+    /// Bytes past the agent in the last second, if they were many.
+    pub unseen: Option<ByteCount>,
     /// Counters of its packets and frames by their fate.
     pub counts: PeerCounts,
 }
@@ -69,6 +71,7 @@ impl Engine {
             rate_mbps: peer.rate().map(|rate| rate.as_mbps_f64()),
             held: peer.held,
             below: peer.all_below(),
+            unseen: peer.ledger.unseen.filter(|_| peer.present),
             counts: peer.counts,
         })
     }

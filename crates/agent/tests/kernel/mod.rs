@@ -60,6 +60,8 @@ pub(crate) struct World {
     /// Latencies of delivered packets, by rule, and bytes by station.
     pub(crate) latencies: BTreeMap<Option<u16>, Vec<Span>>,
     pub(crate) bytes: BTreeMap<MacAddress, u64>,
+    /// The radio's counters of sent bytes.
+    pub(crate) counted: BTreeMap<MacAddress, u64>,
     pub(crate) dropped: u64,
     pub(crate) most_below: Span,
     /// FNV-1a over the time, packet and fate of every verdict.
@@ -86,6 +88,7 @@ impl World {
             next: 1,
             latencies: BTreeMap::new(),
             bytes: BTreeMap::new(),
+            counted: BTreeMap::new(),
             dropped: 0,
             most_below: Span::ZERO,
             verdicts: 0xcbf2_9ce4_8422_2325,
@@ -99,7 +102,12 @@ impl World {
         let facts: Vec<StationFacts> = self
             .rates
             .iter()
-            .map(|(station, rate)| StationFacts { station: *station, rate: Some(*rate), aggregates: true })
+            .map(|(station, rate)| StationFacts {
+                station: *station,
+                rate: Some(*rate),
+                aggregates: true,
+                sent: self.counted.get(station).copied(),
+            })
             .collect();
         self.engine.on_stations(self.now, &facts);
         self.settle();
@@ -188,6 +196,10 @@ impl World {
             }
         }
         self.radio = left;
+        for packet in &taken {
+            // The header of 802.11 with QoS and LLC.
+            *self.counted.entry(packet.station).or_default() += packet.size.as_u64() + 34;
+        }
         self.air = Some((self.now + OVERHEAD + rate.time_for(bytes), taken));
     }
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Usage: packaging/static.sh FOLDER [PROCESSOR]...
+# Builds the program airbound, statically linked, for each processor (x86_64, aarch64, armv7; default: all) in FOLDER as
+# airbound-PROCESSOR. Rust's own linker and musl of Rust's standard library are enough; no C compiler for the target is needed. Where
+# rustup has no such library for armv7, Debian's cross compiler and glibc take its place. PROFILE (dist) is the profile of cargo.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+folder=${1:?FOLDER is missing}
+shift
+processors=("$@")
+[ ${#processors[@]} -gt 0 ] || processors=(x86_64 aarch64 armv7)
+profile=${PROFILE:-dist}
+cargo=${CARGO:-cargo}
+failed=0
+
+say() { echo "static: $*" >&2; }
+
+# Whether the standard library of a target is there, or could be fetched.
+has() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] && return
+    command -v rustup >/dev/null && rustup target add "$1" >/dev/null 2>&1
+}
+
+# build PROCESSOR TARGET LINKER FLAGS
+build() {
+    local upper=${2//-/_}
+    upper=${upper^^}
+    env "CARGO_TARGET_${upper}_LINKER=$3" "CARGO_TARGET_${upper}_RUSTFLAGS=$4" \
+        "$cargo" build --profile "$profile" ${LOCKED:-} --package airbound-cli --target "$2" || return 1
+    install -D -m 0755 "target/$2/$profile/airbound" "$folder/airbound-$1"
+    echo "$folder/airbound-$1"
+}
+
+for processor in "${processors[@]}"; do
+    case $processor in
+    x86_64 | aarch64) target=$processor-unknown-linux-musl ;;
+    armv7) target=armv7-unknown-linux-musleabihf ;;
+    *)
+        say "$processor is none of x86_64, aarch64 and armv7; 32-bit MIPS is not supported: it has no 64-bit atomics"
+        exit 2
+        ;;
+    esac
+    other=armv7-unknown-linux-gnueabihf
+    if has "$target"; then
+        build "$processor" "$target" rust-lld "-C strip=symbols" || failed=1
+    elif [ "$processor" = armv7 ] && command -v arm-linux-gnueabihf-gcc >/dev/null && has "$other"; then
+        say "rustup has no $target; with glibc instead"
+        build "$processor" "$other" arm-linux-gnueabihf-gcc "-C strip=symbols -C target-feature=+crt-static" || failed=1
+    else
+        how="rustup target add $target"
+        [ "$processor" = armv7 ] && how="$how, or: apt-get install gcc-arm-linux-gnueabihf; rustup target add $other"
+        say "$processor is left out: Rust's standard library for $target is missing ($how)"
+        failed=1
+    fi
+done
+exit $failed
