@@ -77,7 +77,7 @@ class RunResult:
 
     @property
     def seed(self) -> int:
-        """The seed of the run."""
+        """The seed of the run: an integer from 0 to 2^63 - 1."""
         seed: int = self.summary["seed"]
         return seed
 
@@ -242,7 +242,7 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> dict[str, Any]:
-        """The verdict of ``airbound compare --json``: ``choices``, ``bottleneck`` and ``health``, each with its sentences.
+        """The verdict of ``airbound compare --json``: ``choices``, ``bottleneck``, ``advice`` and ``health``, each with its sentences.
 
         ``docs/understand/verdicts.md`` has the rules.
         """

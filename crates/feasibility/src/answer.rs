@@ -163,7 +163,7 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     if scenario.radio.is_some() {
         return Err(PlanError::Effect { key: "radio".to_owned() });
     }
-    if scenario.hearing().is_some() {
+    if scenario.channels().into_iter().any(|channel| scenario.hearing(channel).is_some()) {
         return Err(PlanError::Effect { key: "hearing".to_owned() });
     }
     let demands = demand::of_flows(scenario, demands)?;

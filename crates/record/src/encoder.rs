@@ -17,23 +17,21 @@ use crate::error::RecordError;
 use crate::info::RunInfo;
 use crate::table::{self, Row};
 
-/// Rows of a row group: enough for small metadata, few enough for columns within 20 MB.
-const GROUP_ROWS: usize = 131_072;
-
 /// Writes one table, with at most one row group in memory.
 pub(crate) struct TableEncoder<R: Row> {
     path: PathBuf,
     file: SerializedFileWriter<File>,
     columns: Vec<ColumnBuffer>,
     rows: usize,
+    group_rows: usize,
     info: RunInfo,
     row: std::marker::PhantomData<R>,
 }
 
 impl<R: Row> TableEncoder<R> {
-    pub(crate) fn create(path: &Path, info: &RunInfo) -> Result<Self, RecordError> {
+    pub(crate) fn create(path: &Path, info: &RunInfo, group_rows: usize) -> Result<Self, RecordError> {
         let file = File::create(path).map_err(RecordError::io("create", path))?;
-        let encode = |source| RecordError::Encode { path: path.to_owned(), source };
+        let encode = |source| RecordError::encode(path, source);
         let schema = table::schema::<R>().map_err(encode)?;
         let file = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>())).map_err(encode)?;
         let columns = R::COLUMNS.iter().map(|column| ColumnBuffer::new(column.storage)).collect();
@@ -42,6 +40,7 @@ impl<R: Row> TableEncoder<R> {
             file,
             columns,
             rows: 0,
+            group_rows,
             info: info.clone(),
             row: std::marker::PhantomData,
         })
@@ -56,11 +55,11 @@ impl<R: Row> TableEncoder<R> {
     pub(crate) fn extend(&mut self, rows: &[R]) -> Result<(), RecordError> {
         let mut rest = rows;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(rest.len().min(GROUP_ROWS - self.rows));
+            let (now, later) = rest.split_at(rest.len().min(self.group_rows - self.rows));
             R::spread(now, &mut self.columns);
             self.rows += now.len();
             rest = later;
-            if self.rows == GROUP_ROWS {
+            if self.rows == self.group_rows {
                 self.write_group()?;
             }
         }
@@ -74,7 +73,7 @@ impl<R: Row> TableEncoder<R> {
         for (key, value) in info.metadata::<R>() {
             file.append_key_value_metadata(KeyValue { key: key.to_owned(), value: Some(value) });
         }
-        file.finish().map_err(|source| RecordError::Encode { path, source })?;
+        file.finish().map_err(|source| RecordError::encode(&path, source))?;
         Ok(())
     }
 
@@ -84,7 +83,7 @@ impl<R: Row> TableEncoder<R> {
         }
         self.rows = 0;
         write_columns(&mut self.file, &mut self.columns)
-            .map_err(|source| RecordError::Encode { path: self.path.clone(), source })
+            .map_err(|source| RecordError::encode(&self.path, source))
     }
 }
 

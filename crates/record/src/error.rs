@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use parquet::errors::ParquetError;
+
 /// Errors of writing and reading a run's folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -68,7 +70,7 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
         /// Error of the encoder.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// The encoding thread ended early.
     #[error("the thread that encodes the record of {} ended early; this is a defect of Airbound", .path.display())]
@@ -99,7 +101,33 @@ impl RecordError {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
+    /// An error of the encoder; one of the operating system below it is reported as such.
+    pub(crate) fn encode(path: &Path, source: ParquetError) -> Self {
+        let path = path.to_owned();
+        match source {
+            ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+                Ok(source) => Self::Io { action: "write", path, source: *source },
+                Err(cause) => Self::Encode { path, source: ParquetError::External(cause) },
+            },
+            source => Self::Encode { path, source },
+        }
+    }
+
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
         Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_below_the_encoder_is_one_of_the_system() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = RecordError::encode(Path::new("series.parquet"), ParquetError::External(Box::new(full)));
+        assert_eq!(error.to_string(), "cannot write series.parquet: no storage space");
+        let other = RecordError::encode(Path::new("series.parquet"), ParquetError::EOF("early".to_owned()));
+        assert!(matches!(other, RecordError::Encode { .. }));
     }
 }

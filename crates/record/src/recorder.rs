@@ -50,6 +50,20 @@ pub enum Encoding {
     Inline,
     /// A thread of its own.
     Thread,
+    /// A thread of its own, which writes small row groups: a run of hours takes no more memory than one of minutes. Other bytes, same rows.
+    Steady,
+}
+
+impl Encoding {
+    /// Rows of a row group.
+    const fn group_rows(self) -> usize {
+        match self {
+            // Enough for small metadata, few enough for columns within 20 MB.
+            Self::Inline | Self::Thread => 131_072,
+            // A minute of a lively run; about 1 MB.
+            Self::Steady => 8192,
+        }
+    }
 }
 
 /// Takes the rows of one run. Without [`Recorder::finish`] it leaves no file.
@@ -119,22 +133,27 @@ struct Encoders {
 }
 
 impl Encoders {
-    fn create(folder: &RunFolder, info: &RunInfo, tables: Tables) -> Result<Self, RecordError> {
-        fn table<R: Row>(
-            wanted: bool,
-            folder: &RunFolder,
-            info: &RunInfo,
-        ) -> Result<Option<TableEncoder<R>>, RecordError> {
+    fn create(
+        folder: &RunFolder,
+        info: &RunInfo,
+        tables: Tables,
+        group_rows: usize,
+    ) -> Result<Self, RecordError> {
+        /// Folder, run, and rows of a row group.
+        type Place<'a> = (&'a RunFolder, &'a RunInfo, usize);
+        fn table<R: Row>(wanted: bool, place: Place<'_>) -> Result<Option<TableEncoder<R>>, RecordError> {
+            let (folder, info, group_rows) = place;
             let path = folder.partial(&format!("{}.parquet", R::TABLE));
-            wanted.then(|| TableEncoder::create(&path, info)).transpose()
+            wanted.then(|| TableEncoder::create(&path, info, group_rows)).transpose()
         }
+        let place = (folder, info, group_rows);
         Ok(Self {
-            packets: table(tables.packets, folder, info)?,
-            hops: table(tables.hops, folder, info)?,
-            txops: table(tables.txops, folder, info)?,
-            frames: table(tables.frames, folder, info)?,
-            series: table(tables.series, folder, info)?,
-            distributions: table(tables.distributions, folder, info)?,
+            packets: table(tables.packets, place)?,
+            hops: table(tables.hops, place)?,
+            txops: table(tables.txops, place)?,
+            frames: table(tables.frames, place)?,
+            series: table(tables.series, place)?,
+            distributions: table(tables.distributions, place)?,
         })
     }
 
@@ -212,7 +231,7 @@ impl Recorder {
     ) -> Result<Self, RecordError> {
         let lock = FolderLock::inside(folder.path())?;
         folder.discard()?;
-        let encoders = match Encoders::create(&folder, info, tables) {
+        let encoders = match Encoders::create(&folder, info, tables, encoding.group_rows()) {
             Ok(encoders) => encoders,
             Err(error) => {
                 // The first error is returned, not one of the removal.
@@ -222,7 +241,7 @@ impl Recorder {
         };
         let sink = match encoding {
             Encoding::Inline => Sink::Inline(Box::new(encoders)),
-            Encoding::Thread => spawn(encoders, &folder)?,
+            Encoding::Thread | Encoding::Steady => spawn(encoders, &folder)?,
         };
         Ok(Self {
             folder,

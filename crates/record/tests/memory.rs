@@ -31,6 +31,21 @@ fn millions_of_packets_take_less_than_64_mb() {
     assert_eq!(rows.map(|row| u64::from(row.is_ok())).sum::<u64>(), PACKETS);
     let read = peak_kb() - before;
     assert!(read < 100_000, "writing and reading took {read} kB");
+    // The same rows in small groups: what a run of hours adds.
+    let folder = RunFolder::create(&dir.path().join("steady"), Existing::Replace).unwrap();
+    let mut recorder = Recorder::create(folder, &example::info(), Tables::ALL, Encoding::Steady).unwrap();
+    let mut sizes = Vec::new();
+    for number in 0..400_000 {
+        recorder.packet(example::packet(number));
+        if number % 40_000 == 0 {
+            let size = std::fs::metadata(dir.path().join("steady/packets.parquet.partial")).unwrap().len();
+            sizes.push(size);
+        }
+    }
+    assert!(sizes.windows(2).skip(2).all(|pair| pair[0] < pair[1]), "rows leave the memory: {sizes:?}");
+    let folder = recorder.finish("", &example::summary(), &example::performance()).unwrap();
+    let rows = TableReader::<airbound_record::PacketRow>::open(&folder.file("packets.parquet")).unwrap();
+    assert_eq!(rows.map(|row| u64::from(row.is_ok())).sum::<u64>(), 400_000);
     println!(
         "written {written} kB, read {read} kB, file {} B per packet",
         std::fs::metadata(path).unwrap().len() as f64 / PACKETS as f64

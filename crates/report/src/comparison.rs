@@ -43,8 +43,8 @@ pub struct Comparison {
     pub(crate) facts: Facts,
     pub(crate) flows: Groups,
     pub(crate) stations: Groups,
-    /// The sentence of a test of the bottleneck.
-    pub(crate) tried: Option<String>,
+    /// The sentences of tests of the bottleneck and of advice.
+    pub(crate) tried: Vec<String>,
 }
 
 impl Comparison {
@@ -77,7 +77,7 @@ impl Comparison {
             facts: Facts::default(),
             flows: Groups::default(),
             stations: Groups::default(),
-            tried: None,
+            tried: Vec::new(),
         };
         let known = comparison.flow_names();
         let focus = match focus {

@@ -15,6 +15,25 @@ pub struct Facts {
     pub flows: Vec<FlowFacts>,
     /// Its stations: name, and name of the entry that makes it.
     pub stations: Vec<(String, String)>,
+    /// Its site.
+    pub site: Site,
+}
+
+/// The site of a scenario, as far as advice depends on it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Site {
+    /// Whether the access point has a shaper.
+    pub is_shaped: bool,
+    /// Whether the queues of the stations send in the order of arrival.
+    pub has_plain_uplink: bool,
+    /// Whether packets wait below the access point's queue, out of its reach.
+    pub has_lower_queue: bool,
+    /// Whether there are neighbours or interference on the channel.
+    pub is_shared: bool,
+    /// Distance of stations from the next node on their path to the access point, m, for those that have one.
+    pub distances: Vec<(String, f64)>,
+    /// Stations whose radio leaves the channel, and for how long at a time.
+    pub absences: Vec<(String, Span)>,
 }
 
 /// Facts of one flow.

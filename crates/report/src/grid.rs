@@ -184,7 +184,8 @@ impl Grid {
 const LONGEST_WORD: usize = 24;
 
 /// A line wrapped between words to at most `width` columns, with continuation lines indented.
-pub(crate) fn wrapped(line: &str, width: usize) -> String {
+#[must_use]
+pub fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::new();
     let mut length = 0;
     for word in line.split(' ') {

@@ -26,9 +26,12 @@ pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Pa
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
 pub use explain::explain;
-pub use facts::{Facts, FlowFacts};
-pub use grid::{Cell, Column, Grid, number};
+pub use facts::{Facts, FlowFacts, Site};
+pub use grid::{Cell, Column, Grid, number, wrapped};
 pub use page::{Chapter, Grade, Page, Pick, Score, Scorecard};
 pub use run::Run;
 pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};
-pub use verdict::{Answer, Bottleneck, Cause, Choice, Figure, Finding, RULES, Rule, Trial};
+pub use verdict::{
+    Advice, Alike, Answer, Attempt, Bottleneck, Cause, Change, Choice, Figure, Finding, Limit, RULES, Rule,
+    Trial,
+};

@@ -41,6 +41,14 @@ impl Run {
         }
     }
 
+    /// The same with the windows of its flows over time.
+    #[must_use]
+    pub fn with_series(mut self, mut rows: Vec<SeriesRow>) -> Self {
+        rows.sort_by_key(|row| (row.flow, row.window_start));
+        self.series = rows;
+        self
+    }
+
     /// Reads a run's folder. Missing distributions are computed from its packets.
     ///
     /// # Errors
@@ -154,6 +162,22 @@ impl Run {
                 .map_or(0.0, |row| row.mean.as_millis_f64())
         };
         (count > 0).then(|| (Stage::ALL.map(mean), count))
+    }
+
+    /// Quantile of the time that packets of several flows spend in queues, ms, over all of them; `None` without packets.
+    pub(crate) fn queueing<'a>(flows: impl Iterator<Item = (&'a Self, u32)>, quantile: f64) -> Option<f64> {
+        let mut buckets = BTreeMap::<Span, u64>::new();
+        for (run, flow) in flows {
+            let stage = Component::Stage(Stage::Queueing);
+            run.buckets(flow, stage).for_each(|(high, count)| *buckets.entry(high).or_default() += count);
+        }
+        let rank = quantile * buckets.values().sum::<u64>() as f64;
+        let mut seen = 0;
+        let reached = buckets.into_iter().find(|(_, count)| {
+            seen += count;
+            seen as f64 >= rank
+        });
+        reached.map(|(high, _)| high.as_millis_f64())
     }
 
     /// The windows of one flow in order.

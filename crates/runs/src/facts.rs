@@ -1,7 +1,7 @@
 //! Facts of a scenario for the verdict of its runs.
 
-use airbound_report::{Facts, FlowFacts};
-use airbound_scenario::{Flow, Overrides, Scenario, Traffic};
+use airbound_report::{Facts, FlowFacts, Site};
+use airbound_scenario::{ChannelSpec, Flow, Overrides, Position, Scenario, Station, Traffic};
 use airbound_units::Span;
 use airbound_wifi::Format;
 
@@ -14,6 +14,27 @@ pub fn facts(scenario: &Scenario) -> Facts {
         aggregates: scenario.air.standard != Format::Legacy,
         flows: scenario.flows.iter().map(|flow| of_flow(flow, scenario.warm_up)).collect(),
         stations: scenario.stations.iter().map(|one| (one.name.clone(), one.group.clone())).collect(),
+        site: site(scenario),
+    }
+}
+
+fn site(scenario: &Scenario) -> Site {
+    let distance = |station: &Station| match &station.channel {
+        ChannelSpec::LogDistance(model) => match &model.position {
+            Position::Distance(distance) => Some((station.name.clone(), distance.value())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let uplink = scenario.uplink.queue.as_ref().unwrap_or(&scenario.scheme.queue);
+    let absence = |station: &Station| Some((station.name.clone(), station.away?.length));
+    Site {
+        is_shaped: scenario.access_point.shaper.is_some(),
+        has_plain_uplink: matches!(uplink.name(), "fifo" | "codel" | "pie"),
+        has_lower_queue: scenario.access_point.path.driver_queue != Some(0),
+        is_shared: !scenario.neighbours.is_empty() || !scenario.interferences.is_empty(),
+        distances: scenario.stations.iter().filter_map(distance).collect(),
+        absences: scenario.stations.iter().filter_map(absence).collect(),
     }
 }
 

@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod advised;
 mod bound;
 mod choice;
 mod error;

@@ -42,7 +42,7 @@ impl BuiltRun {
         &mut self.run
     }
 
-    /// Records it in `folder` from now on; its tables are encoded by a thread of their own.
+    /// Records it in `folder` from now on; its tables are encoded by a thread of their own, in steady memory.
     ///
     /// # Errors
     /// There is something else in the folder than an earlier run, or it cannot be written.
@@ -50,7 +50,7 @@ impl BuiltRun {
         let begun = Instant::now();
         let fresh = Fresh::note(folder);
         let folder = RunFolder::create(folder, Existing::Replace)?;
-        let recorder = Recorder::create(folder, self.run.info(), tables, Encoding::Thread)?;
+        let recorder = Recorder::create(folder, self.run.info(), tables, Encoding::Steady)?;
         self.run.observe(Box::new(Recording::new(recorder, None)));
         Ok(PacedRun { run: self.run, named: self.named, begun, fresh })
     }

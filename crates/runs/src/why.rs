@@ -1,17 +1,51 @@
 //! Why: the cause of a bottleneck taken away, and the same runs again.
 
 use airbound_record::Summary;
-use airbound_report::{Bottleneck, Cause, Comparison, Figure, Trial};
+use airbound_report::{Alike, Bottleneck, Cause, Comparison, Figure, Trial};
 use airbound_scenario::{ChannelSpec, Direction, Scenario};
 use airbound_units::Span;
 
 use crate::error::RunsError;
 use crate::jobs;
 use crate::matrix::Matrix;
-use crate::opened::Opened;
+use crate::opened::{Named, Opened};
 use crate::watch::{Meter, Watch};
 
 impl Matrix {
+    /// Tests whether the queue below that of the schemes is why some of them decided alike: takes it away
+    /// (`access-point.path.driver-queue = 0`), and runs the first two of each finding again with the first seed.
+    ///
+    /// # Errors
+    /// A run fails, or [`RunsError::Interrupted`] once `watch` says so.
+    pub fn why_alike(
+        &self,
+        opened: &Opened,
+        comparison: &Comparison,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Alike>, RunsError> {
+        if opened.scenario.access_point.path.driver_queue == Some(0) {
+            return Ok(Vec::new());
+        }
+        let mut changed = opened.clone();
+        changed.scenario.access_point.path.driver_queue = Some(0);
+        let mut found = Vec::new();
+        for schemes in comparison.verdict().alike() {
+            let named = self.schemes.iter().filter(|named| schemes.contains(&named.label)).take(2);
+            let pair: Vec<&Named> = named.collect();
+            let meter = Meter::new(watch, opened.length() * pair.len() as u64);
+            let summaries = jobs::all(threads, &pair, |named| {
+                let mut run = changed.build(named, changed.scenario.seed)?;
+                meter.simulate(&mut run)?;
+                Ok::<_, RunsError>(run.finish()?.0.summary)
+            })?;
+            if let ([one, other], [first, second]) = (pair.as_slice(), summaries.as_slice()) {
+                found.push(Alike::of([&one.label, &other.label], [first, second]));
+            }
+        }
+        Ok(found)
+    }
+
     /// Tests the bottleneck of the verdict on `comparison`: takes its cause away and runs its scheme again with the same seeds. `None`
     /// without a bottleneck, or with one that has several causes.
     ///
@@ -80,8 +114,16 @@ fn take_away(cause: Cause, flows: &[String], scenario: &mut Scenario) -> Option<
             Some("no delay of its wire".to_owned())
         }
         Cause::Queue | Cause::StationQueue | Cause::Air => {
+            let count = scenario.flows.len();
             scenario.flows.retain(|known| flows.contains(&known.name));
-            Some("no other flow".to_owned())
+            if scenario.flows.len() < count {
+                return Some("no other flow".to_owned());
+            }
+            // The air of others is what makes it wait.
+            let others = !scenario.neighbours.is_empty() || !scenario.interferences.is_empty();
+            scenario.neighbours.clear();
+            scenario.interferences.clear();
+            others.then(|| "no neighbours and interference".to_owned())
         }
         Cause::Contention => {
             scenario.neighbours.clear();
@@ -132,6 +174,13 @@ mod tests {
         let (_, alone) = changed(Cause::Queue, "game");
         assert_eq!(alone.flows.len(), 1);
         assert_eq!(Scenario { flows: whole.flows.clone(), ..alone }, whole);
+        let mut neighbours =
+            Opened::by_name("two-neighbours", &Overrides::none()).expect("a scenario").scenario;
+        let flow = ["game".to_owned()];
+        let change = take_away(Cause::Queue, &flow, &mut neighbours);
+        assert_eq!(change.as_deref(), Some("no neighbours and interference"));
+        assert_eq!((neighbours.flows.len(), neighbours.neighbours.len()), (1, 0));
+        assert_eq!(take_away(Cause::Queue, &flow, &mut neighbours), None);
         let (_, quiet) = changed(Cause::Contention, "game");
         let left: Vec<&str> = quiet.flows.iter().map(|flow| flow.name.as_str()).collect();
         assert_eq!(left, ["game", "call", "film", "download"]);

@@ -23,10 +23,10 @@ use svg::{Anchor, Svg, shown};
 /// Number of series that are told apart.
 pub(crate) const SERIES: usize = 7;
 /// Width of a plot that shares a row of the page with another one, and of one that has a row of its own.
-const NARROW: f64 = 560.0;
+const NARROW: f64 = 480.0;
 const WIDE: f64 = 1140.0;
-/// Mean width of a letter, for the room of labels: the reader's font is unknown.
-const LETTER: f64 = 6.8;
+/// Mean width of a letter, for the room of labels: the reader's font is unknown, and larger on a phone.
+const LETTER: f64 = 7.4;
 
 /// Width of a text in pixels.
 fn width(text: &str) -> f64 {

@@ -4,37 +4,50 @@ use std::collections::BTreeSet;
 
 use airbound_record::{Direction, FlowSummary, StationSummary, Summary};
 
-use super::rules::{AIR_BUSY, Rule, SHAPER, STAGE, WIRE_FULL};
+use super::rules::{AIR_BUSY, Rule, STAGE, STANDING, WIRE_FULL};
 use super::{Bottleneck, Cause, Figure, median, percent};
 use crate::comparison::{Comparison, SchemeRuns, is_transfer};
 use crate::grid::{Spread, number};
 use crate::groups::Group;
+use crate::run::Run;
+
+/// Share of the rate that a transfer asks for, from which on it counts as reached.
+const ASKED: f64 = 0.9;
 
 /// The flow in focus under one scheme.
-struct Subject<'a> {
-    comparison: &'a Comparison,
-    scheme: &'a SchemeRuns,
-    group: &'a Group,
+pub(super) struct Subject<'a> {
+    pub(super) comparison: &'a Comparison,
+    pub(super) scheme: &'a SchemeRuns,
+    pub(super) group: &'a Group,
     /// Its first member.
-    flow: &'a FlowSummary,
+    pub(super) flow: &'a FlowSummary,
 }
 
-/// The bottleneck of the flow in focus under `scheme`; `None` if it delivered nothing, of a conference, and where facts are missing.
-pub(super) fn bottleneck(comparison: &Comparison, scheme: &SchemeRuns) -> Option<Bottleneck> {
+/// The flow in focus under `scheme`; `None` of a conference, which has wires of its own, and of several networks.
+pub(super) fn subject<'a>(comparison: &'a Comparison, scheme: &'a SchemeRuns) -> Option<Subject<'a>> {
     let summary = scheme.summaries().next()?;
-    // A conference has wires of its own, and several networks have several bottlenecks.
     if summary.session.is_some() || !summary.networks.is_empty() {
         return None;
     }
     let group = comparison.focus()?;
     let flow = comparison.flows_of(summary, group).next()?;
-    let subject = Subject { comparison, scheme, group, flow };
-    if is_transfer(flow) && flow.demand.is_none() { subject.of_transfer() } else { subject.of_latency() }
+    Some(Subject { comparison, scheme, group, flow })
+}
+
+/// The bottleneck of the flow in focus under `scheme`; `None` if it delivered nothing, of a conference, and where facts are missing.
+pub(super) fn bottleneck(comparison: &Comparison, scheme: &SchemeRuns) -> Option<Bottleneck> {
+    let subject = subject(comparison, scheme)?;
+    if subject.is_transfer() { subject.of_transfer() } else { subject.of_latency() }
 }
 
 impl Subject<'_> {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.group.name
+    }
+
+    /// Whether its goodput counts, not its latency.
+    pub(super) fn is_transfer(&self) -> bool {
+        is_transfer(self.flow) && self.flow.demand.is_none()
     }
 
     /// Its station, or those of its members.
@@ -58,11 +71,11 @@ impl Subject<'_> {
         median(self.scheme, sum).unwrap_or(0.0)
     }
 
-    fn wire_mbps(&self) -> Option<f64> {
+    pub(super) fn wire_mbps(&self) -> Option<f64> {
         self.comparison.facts.wire.map(|rate| rate.as_mbps_f64())
     }
 
-    fn busy(&self) -> f64 {
+    pub(super) fn busy(&self) -> f64 {
         median(self.scheme, |summary| Some(summary.air.busy_share)).unwrap_or(0.0)
     }
 
@@ -71,8 +84,20 @@ impl Subject<'_> {
         let facts = self.comparison.facts.flow(&self.flow.name)?;
         let goodput =
             self.comparison.middle(self.scheme, self.group, &|flow| Some(flow.goodput_mbps))?.median;
+        if goodput <= 0.0 {
+            return None;
+        }
         let (busy, payload) = (self.busy(), self.wire_payload());
         let air = format!("the air is {} busy", percent(busy));
+        let limit = facts.rate.map(|rate| rate.as_mbps_f64());
+        if let Some(limit) = limit.filter(|limit| goodput >= ASKED * limit) {
+            let sentence = format!(
+                "{name} gets {} of the {} Mb/s that it asks for under {scheme}.",
+                number(goodput.min(limit)),
+                number(limit)
+            );
+            return Some(self.of(Cause::Sender, AIR_BUSY, busy, sentence));
+        }
         if let Some(wire) = self.wire_mbps() {
             let full = payload / wire;
             if 100.0 * full >= WIRE_FULL.threshold {
@@ -88,22 +113,45 @@ impl Subject<'_> {
             let sentence = format!("{name} is bounded by the air under {scheme}: {air}.");
             return Some(self.of(Cause::Air, AIR_BUSY, busy, sentence));
         }
+        if let Some(standing) = self.standing_queue().filter(|wait| *wait >= STANDING.threshold) {
+            let queue =
+                if self.flow.direction == Direction::Downlink { "the access point" } else { self.station() };
+            let sentence = format!(
+                "{name} is bounded by the air under {scheme}: {air}, and 90 % of its packets wait longer than {} ms in the queue of \
+                 {queue}, which never empties.",
+                number(standing)
+            );
+            return Some(self.of(Cause::Air, STANDING, busy, sentence));
+        }
         let wire = self.wire_mbps().map_or_else(
             || "the wire has no bottleneck".to_owned(),
             |wire| format!("the wire carries {} of its rate", percent(payload / wire)),
         );
-        let limit = facts.rate.map(|rate| rate.as_mbps_f64()).filter(|limit| goodput >= 0.9 * limit);
-        let sentence = limit.map_or_else(
-            || format!("{name} is bounded by its own sender under {scheme}: {air} and {wire}."),
-            |limit| format!("{name} gets the {} Mb/s that it asks for under {scheme}.", number(limit)),
+        let lost = self.comparison.middle(self.scheme, self.group, &|flow| flow.loss_rate);
+        let lost = lost.map_or(0.0, |lost| lost.median);
+        let answers = if lost > 0.0 {
+            format!(" It answers the loss of {} of its packets.", small(lost))
+        } else {
+            String::new()
+        };
+        let sentence = format!(
+            "{name} is bounded by its own sender under {scheme}: {air}, {wire}, and no queue stands.{answers}"
         );
         Some(self.of(Cause::Sender, AIR_BUSY, busy, sentence))
     }
 
-    fn of_latency(&self) -> Option<Bottleneck> {
+    /// Time in queues that nine tenths of its packets exceed, ms.
+    fn standing_queue(&self) -> Option<f64> {
+        let flows = self.scheme.runs.iter().flat_map(|run| {
+            self.comparison.numbers_of(run, self.group).into_iter().map(move |flow| (run, flow))
+        });
+        Run::queueing(flows, 0.1)
+    }
+
+    /// The parts of its mean latency, ms, the largest first; `None` if it delivered nothing.
+    pub(super) fn parts(&self) -> Option<[(Cause, f64); 7]> {
         let stages = self.comparison.mean_split(self.scheme, self.group)?;
-        let total: f64 = stages.iter().sum();
-        if total <= 0.0 {
+        if stages.iter().sum::<f64>() <= 0.0 {
             return None;
         }
         let [wired, queueing, contention, airtime, retries, reordering] = stages;
@@ -123,6 +171,12 @@ impl Subject<'_> {
             (Cause::Reordering, reordering),
         ];
         parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        Some(parts)
+    }
+
+    fn of_latency(&self) -> Option<Bottleneck> {
+        let parts = self.parts()?;
+        let total: f64 = parts.iter().map(|(_, part)| part).sum();
         let [(cause, most), (second, next), ..] = parts;
         let share = most / total;
         let of = format!(
@@ -157,11 +211,10 @@ impl Subject<'_> {
             Cause::Wire => {
                 let wire = self.wire_mbps().unwrap_or(0.0);
                 format!(
-                    "is queueing at the {} Mb/s wire, which carries {} Mb/s of payload: no queue on the access point shortens it; keep \
-                     what is sent over it below its rate, say {} Mb/s, by a shaper or by a limit of the transfers",
+                    "is queueing at the {} Mb/s wire, which carries {} Mb/s of payload: no queue behind it shortens it, unless a \
+                     shaper moves the queueing there",
                     number(wire),
-                    number(self.wire_payload()),
-                    number(wire * SHAPER.threshold / 100.0)
+                    number(self.wire_payload())
                 )
             }
             Cause::Distance => "is the delay of the wire, which no queue changes".to_owned(),
@@ -208,6 +261,12 @@ impl Subject<'_> {
     }
 }
 
+/// A small share in percent, with two digits that count.
+fn small(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 0.01 { "less than 0.01 %".to_owned() } else { format!("{percent:.2} %") }
+}
+
 const fn stage(cause: Cause) -> &'static str {
     match cause {
         Cause::Wire => "queueing at the wire",
@@ -241,7 +300,7 @@ mod tests {
             end: Some(Span::from_secs(20)),
             aggregates: true,
             flows: vec![flow],
-            stations: Vec::new(),
+            ..Facts::default()
         }
     }
 
@@ -258,7 +317,7 @@ mod tests {
         assert!(
             wire.sentence.starts_with(
                 "83 % of the mean latency of call under linux, 60.0 ms, is queueing at the 250 Mb/s wire, which carries 237 Mb/s"
-            ) && wire.sentence.contains("say 240 Mb/s"),
+            ) && wire.sentence.ends_with("unless a shaper moves the queueing there."),
             "{}",
             wire.sentence
         );
@@ -281,23 +340,61 @@ mod tests {
 
     #[test]
     fn a_transfer_is_bounded_by_wire_air_or_sender() {
-        let of = |goodput: f64, busy: f64, wire: Option<u64>, limit: Option<u64>| {
-            let made = Made::new("linux", 1).download(goodput).air(busy, 0.0);
+        let of_queue = |queue: f64, goodput: f64, busy: f64, wire: Option<u64>, limit: Option<u64>| {
+            let stages = [8.7, queue, 0.2, 0.6, 0.1, 0.0];
+            let made = Made::new("linux", 1).download(goodput).air(busy, 0.0).stages("download", stages);
             let comparison =
                 compared(vec![made], "download", "linux").with_facts(facts("download", wire, limit));
             comparison.verdict().bottleneck.expect("packets")
         };
+        let of = |goodput, busy, wire, limit| of_queue(0.9, goodput, busy, wire, limit);
         assert_eq!(of(213.0, 0.5, Some(250), None).cause, Cause::Wire);
         assert_eq!(of(212.0, 0.91, Some(250), None).cause, Cause::Air);
         let sender = of(212.0, 0.9, Some(250), None);
         assert_eq!(sender.cause, Cause::Sender);
-        assert!(sender.sentence.contains("bounded by its own sender under linux: the air is 90 % busy"));
-        assert!(of(24.0, 0.2, None, Some(25)).sentence.contains("gets the 25.0 Mb/s that it asks for"));
+        assert!(
+            sender.sentence.ends_with(
+                "bounded by its own sender under linux: the air is 90 % busy, the wire carries 85 % of its rate, and no queue stands."
+            ),
+            "{}",
+            sender.sentence
+        );
+        // What reaches its limit is not bounded, however full wire and queue are.
+        assert!(
+            of(24.0, 0.2, None, Some(25)).sentence.contains("gets 24.0 of the 25.0 Mb/s that it asks for")
+        );
+        assert_eq!(of_queue(30.0, 24.0, 0.95, Some(25), Some(25)).cause, Cause::Sender);
+        assert_eq!(of_queue(0.9, 22.0, 0.87, Some(1000), Some(25)).cause, Cause::Sender);
+        // A queue that never empties: the air does not serve more, though gaps and backoff leave it idle.
+        let air = of_queue(1.0, 291.0, 0.87, Some(1000), None);
+        assert_eq!((air.cause, air.rule), (Cause::Air, "standing-queue"));
+        assert!(
+            air.sentence.contains("the air is 87 % busy, and 90 % of its packets wait longer than 1.00 ms"),
+            "{}",
+            air.sentence
+        );
+        assert_eq!(of_queue(30.0, 213.0, 0.87, Some(250), None).cause, Cause::Wire);
     }
 
     #[test]
     fn without_packets_nothing_is_said() {
         let made = Made::new("linux", 1).call(20.0);
         assert_eq!(compared(vec![made], "call", "linux").verdict().bottleneck, None);
+        let made = Made::new("linux", 1).download(0.0).air(0.87, 0.0);
+        let silent = compared(vec![made], "download", "linux").with_facts(facts("download", None, None));
+        assert_eq!(silent.verdict().bottleneck, None);
+    }
+
+    #[test]
+    fn a_sender_that_answers_losses_is_named_with_them() {
+        let made = Made::new("codel", 1).download(109.0).air(0.81, 0.0).loss("download", 0.00096);
+        let made = made.stages("download", [5.3, 0.1, 0.2, 0.9, 0.1, 0.0]);
+        let comparison = compared(vec![made], "download", "codel").with_facts(facts("download", None, None));
+        let bottleneck = comparison.verdict().bottleneck.expect("packets");
+        assert!(
+            bottleneck.sentence.ends_with("It answers the loss of 0.10 % of its packets."),
+            "{}",
+            bottleneck.sentence
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use airbound_record::{FlowSummary, Summary};
 
-use super::rules::{CHOICE, COST, DELAYS, DELIVERS, LOSES, MEETS};
+use super::rules::{CHOICE, COST, DELAYS, DELIVERS, LITTLE, LOSES, MEETS};
 use super::{Choice, listed, percent};
 use crate::comparison::{Comparison, SchemeRuns, is_transfer, relative_change};
 use crate::grid::{Spread, number};
@@ -28,16 +28,19 @@ pub(super) enum Measure {
     Goodput,
     /// 95th percentile of the latency.
     Latency,
+    /// 99th percentile of the latency.
+    Tail,
 }
 
 impl Measure {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Utility => "utility",
             Self::Met => "demand met",
             Self::Missed => "missed frames",
             Self::Goodput => "goodput",
             Self::Latency => "p95",
+            Self::Tail => "p99",
         }
     }
 
@@ -58,15 +61,16 @@ impl Measure {
             Self::Missed => comparison.mean_of(summary, flow, &|flow| flow.rtc?.deadline_miss_rate),
             Self::Goodput => comparison.goodput_of(summary, flow),
             Self::Latency => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p95),
+            Self::Tail => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p99),
         }
     }
 
-    fn show(self, value: f64) -> String {
+    pub(super) fn show(self, value: f64) -> String {
         match self {
             Self::Utility => number(value),
             Self::Met | Self::Missed => percent(value),
             Self::Goodput => format!("{} Mb/s", number(value)),
-            Self::Latency => format!("{} ms", number(value)),
+            Self::Latency | Self::Tail => format!("{} ms", number(value)),
         }
     }
 
@@ -78,9 +82,9 @@ impl Measure {
 }
 
 /// A scheme with its value.
-struct Ranked<'a> {
-    scheme: &'a SchemeRuns,
-    value: Spread,
+pub(super) struct Ranked<'a> {
+    pub(super) scheme: &'a SchemeRuns,
+    pub(super) value: Spread,
 }
 
 /// The choices for the flow in focus, and for each other flow with a demand.
@@ -129,10 +133,12 @@ fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Cho
     let baseline = comparison.baseline.as_deref();
     let tied: Vec<&Ranked<'_>> = ranked.iter().take(ties).collect();
     let kept = tied.iter().find(|one| Some(one.scheme.name.as_str()) == baseline);
-    let chosen: &Ranked<'_> = kept.copied().unwrap_or(best);
+    // Some milliseconds are no reason for what costs others much.
+    let dear = kept.is_none().then(|| too_dear(comparison, &ranked, best, flow, measure)).flatten();
+    let chosen: &Ranked<'_> = kept.copied().or(dear).unwrap_or(best);
     let names: Vec<String> = tied
         .iter()
-        .filter(|one| one.scheme.name != chosen.scheme.name)
+        .filter(|one| dear.is_none() && one.scheme.name != chosen.scheme.name)
         .map(|one| one.scheme.name.clone())
         .collect();
     let seeds = comparison.seeds();
@@ -170,7 +176,10 @@ fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Cho
     if measure != Measure::Utility {
         sentence += &demand(comparison, chosen.scheme, &ranked, flow);
     }
-    sentence += &costs(comparison, chosen.scheme, flow);
+    if dear.is_some() {
+        sentence += &format!("; less than {} ms do not speak for {}", LITTLE.threshold, best.scheme.name);
+    }
+    sentence += &costs(comparison, if dear.is_some() { best.scheme } else { chosen.scheme }, flow);
     if seeds == 1 && ties < ranked.len() {
         sentence += "; one seed, so --seeds 5 says how sure that is";
     }
@@ -188,6 +197,20 @@ fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Cho
     })
 }
 
+/// The baseline, if the best scheme lowers a latency by little and costs others much of their goodput.
+fn too_dear<'a, 'b>(
+    comparison: &Comparison,
+    ranked: &'a [Ranked<'b>],
+    best: &Ranked<'_>,
+    flow: &Group,
+    measure: Measure,
+) -> Option<&'a Ranked<'b>> {
+    let base = ranked.iter().find(|one| is_baseline(comparison, one.scheme))?;
+    let gained = base.value.median - best.value.median;
+    let is_little = measure == Measure::Latency && gained < LITTLE.threshold;
+    (is_little && !losers(comparison, best.scheme, base.scheme, flow).is_empty()).then_some(base)
+}
+
 /// The sentence on a single scheme, where a demand asks for one.
 fn only(comparison: &Comparison, flow: &Group, measure: Measure, ranked: &Ranked<'_>) -> Option<Choice> {
     let latency = comparison.middle(ranked.scheme, flow, &|flow| Some(flow.demand?.latency_ms))?.median;
@@ -197,7 +220,7 @@ fn only(comparison: &Comparison, flow: &Group, measure: Measure, ranked: &Ranked
         ties: Vec::new(),
         by: measure.name(),
         sentence: format!(
-            "{} meets the demand of {latency} ms of {} in {} of the seconds.",
+            "{} meets the demand of {latency} ms of {} on the Wi-Fi in {} of the seconds.",
             ranked.scheme.name,
             flow.name,
             measure.show_spread(ranked.value)
@@ -240,7 +263,7 @@ pub(super) fn able<'a>(
 }
 
 /// The schemes with a value, the best first.
-fn rank<'a>(
+pub(super) fn rank<'a>(
     comparison: &Comparison,
     schemes: &[&'a SchemeRuns],
     flow: &Group,
@@ -266,7 +289,7 @@ fn tied(ranked: &[Ranked<'_>], measure: Measure) -> usize {
     ranked.iter().take_while(|other| is_tie(best, other, measure)).count()
 }
 
-fn is_tie(best: &Ranked<'_>, other: &Ranked<'_>, measure: Measure) -> bool {
+pub(super) fn is_tie(best: &Ranked<'_>, other: &Ranked<'_>, measure: Measure) -> bool {
     if best.scheme.runs.len() > 1 && other.scheme.runs.len() > 1 {
         return best.value.low <= other.value.high && other.value.low <= best.value.high;
     }
@@ -319,26 +342,37 @@ fn demand(comparison: &Comparison, chosen: &SchemeRuns, ranked: &[Ranked<'_>], f
         format!(", and in {} % under no scheme", MEETS.threshold)
     };
     let beside = beside.unwrap_or_default();
-    format!("; its demand of {latency} ms is met in {} of the seconds{beside}{nowhere}", percent(share))
+    format!(
+        "; its demand of {latency} ms on the Wi-Fi is met in {} of the seconds{beside}{nowhere}",
+        percent(share)
+    )
 }
 
 fn is_baseline(comparison: &Comparison, scheme: &SchemeRuns) -> bool {
     comparison.baseline.as_ref() == Some(&scheme.name)
 }
 
-/// The words on what the scheme costs other flows, against the baseline.
-fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &Group) -> String {
-    let Some(base) = comparison.base() else { return String::new() };
-    if base.name == chosen.name {
-        return String::new();
+/// Other flows that a scheme costs something, against the baseline.
+struct Losers {
+    /// Those that lose goodput, with the share.
+    slower: Vec<String>,
+    /// Those whose latency rises, with both values.
+    later: Vec<String>,
+}
+
+impl Losers {
+    fn is_empty(&self) -> bool {
+        self.slower.is_empty() && self.later.is_empty()
     }
-    let mut slower: Vec<String> = Vec::new();
-    let mut later: Vec<String> = Vec::new();
+}
+
+fn losers(comparison: &Comparison, chosen: &SchemeRuns, base: &SchemeRuns, flow: &Group) -> Losers {
+    let mut losers = Losers { slower: Vec::new(), later: Vec::new() };
     for other in comparison.flows.all().iter().filter(|other| !other.is(flow)) {
         // A cost is one under every seed.
         let goodput = |summary: &Summary| comparison.goodput_of(summary, other);
         if let Some(change) = relative_change(chosen, base, goodput).filter(|c| c.high <= -COST.threshold) {
-            slower.push(format!("{} {}", other.name, percent(-change.median / 100.0)));
+            losers.slower.push(format!("{} {}", other.name, percent(-change.median / 100.0)));
         }
         let p95 = |summary: &Summary| {
             let of = |flow: &FlowSummary| if is_transfer(flow) { None } else { flow.latency_ms.p95 };
@@ -348,21 +382,26 @@ fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &Group) -> String {
             && let (Some(from), Some(to)) = (super::median(base, p95), super::median(chosen, p95))
             && to - from >= FELT_MS
         {
-            later.push(format!("{} from {} to {} ms", other.name, number(from), number(to)));
+            losers.later.push(format!("{} from {} to {} ms", other.name, number(from), number(to)));
         }
     }
+    losers
+}
+
+/// The words on what the scheme costs other flows, against the baseline.
+pub(super) fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &Group) -> String {
     let mut text = String::new();
-    if slower.is_empty() && later.is_empty() {
-        if comparison.flows.all().len() > 1 {
-            text = format!("; no other flow loses {} % of its goodput against {}", COST.threshold, base.name);
-        }
-        return text;
+    let Some(base) = comparison.base().filter(|base| base.name != chosen.name) else { return text };
+    let losers = losers(comparison, chosen, base, flow);
+    if losers.is_empty() && comparison.flows.all().len() > 1 {
+        text = format!("; no other flow loses {} % of its goodput against {}", COST.threshold, base.name);
     }
-    if !slower.is_empty() {
-        text += &format!("; it costs {} of the goodput under {}", listed(&slower, MOST_NAMES), base.name);
+    if !losers.slower.is_empty() {
+        text +=
+            &format!("; it costs {} of the goodput under {}", listed(&losers.slower, MOST_NAMES), base.name);
     }
-    if !later.is_empty() {
-        text += &format!("; it raises the p95 of {}", listed(&later, MOST_NAMES));
+    if !losers.later.is_empty() {
+        text += &format!("; it raises the p95 of {}", listed(&losers.later, MOST_NAMES));
     }
     text
 }
@@ -384,7 +423,7 @@ mod tests {
         assert_eq!(choice.scheme.as_deref(), Some("last-pq"));
         assert_eq!(
             choice.sentence,
-            "Choose last-pq for vr: p95 17.9 ms, linux 44.4 ms; its demand of 20 ms is met in 75 % of the seconds (linux 12 %), and in \
+            "Choose last-pq for vr: p95 17.9 ms, linux 44.4 ms; its demand of 20 ms on the Wi-Fi is met in 75 % of the seconds (linux 12 %), and in \
              95 % under no scheme; it costs download 9.0 % of the goodput under linux; one seed, so --seeds 5 says how sure that is."
         );
     }
@@ -409,6 +448,25 @@ mod tests {
             "{}",
             choice.sentence
         );
+    }
+
+    #[test]
+    fn some_milliseconds_are_no_reason_for_what_costs_others() {
+        let pair = |p95, mbps| {
+            let linux = Made::new("linux", 1).call(10.0).download(100.0);
+            let choice =
+                first(&compared(vec![linux, Made::new("fq", 1).call(p95).download(mbps)], "call", "linux"));
+            (choice.scheme, choice.sentence)
+        };
+        let (scheme, sentence) = pair(5.1, 2.0);
+        assert_eq!(scheme.as_deref(), Some("linux"));
+        assert_eq!(
+            sentence,
+            "Keep linux for call: p95 10.0 ms, fq 5.10 ms; less than 5 ms do not speak for fq; it costs download 98 % of the goodput \
+             under linux; one seed, so --seeds 5 says how sure that is."
+        );
+        assert_eq!(pair(5.0, 2.0).0.as_deref(), Some("fq"), "as much as 5 ms");
+        assert_eq!(pair(5.1, 100.0).0.as_deref(), Some("fq"), "at no cost");
     }
 
     #[test]

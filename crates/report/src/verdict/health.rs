@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use airbound_record::{FlowSummary, StationSummary, Summary};
 
 use super::rules::{
-    AIR_BUSY, BELOW_OFFER, COLLISIONS, EMPTY_QUEUE, IDENTICAL, LOST, NEVER_SENDS, RETRIES, Rule, SHORT_RUN,
-    SINGLES, SLOW_STATION,
+    AIR_BUSY, BELOW_OFFER, COLLISIONS, LOST, NEVER_SENDS, RETRIES, Rule, SHORT_RUN, SINGLES, SLOW_STATION,
 };
 use super::{Finding, listed, median, percents};
 use crate::comparison::{Comparison, SchemeRuns};
@@ -17,8 +16,7 @@ const MOST_NAMES: usize = 4;
 
 /// All remarks.
 pub(super) fn findings(comparison: &Comparison) -> Vec<Finding> {
-    let mut findings = identical(comparison);
-    findings.extend(never_sends(comparison));
+    let mut findings: Vec<Finding> = never_sends(comparison).into_iter().collect();
     findings.extend(below_offer(comparison));
     findings.extend(air_busy(comparison));
     findings.extend(collisions(comparison));
@@ -30,7 +28,7 @@ pub(super) fn findings(comparison: &Comparison) -> Vec<Finding> {
     findings
 }
 
-fn finding(rule: Rule, schemes: &[String], sentence: String) -> Finding {
+pub(super) fn finding(rule: Rule, schemes: &[String], sentence: String) -> Finding {
     Finding { rule: rule.name, schemes: schemes.to_vec(), sentence }
 }
 
@@ -79,7 +77,7 @@ fn stations(comparison: &Comparison) -> Vec<String> {
     all.filter(|station| known.insert(station.name.as_str())).map(|station| station.name.clone()).collect()
 }
 
-fn of_station(
+pub(super) fn of_station(
     name: &str,
     value: impl Fn(&StationSummary) -> Option<f64>,
 ) -> impl Fn(&Summary) -> Option<f64> {
@@ -143,7 +141,7 @@ fn slow_station(comparison: &Comparison) -> Vec<Finding> {
 }
 
 /// The offer of a flow, Mb/s: as much as its source sent, or would if it did not adapt; `None` of a transfer without a limit.
-fn offer(comparison: &Comparison, flow: &FlowSummary) -> Option<f64> {
+pub(super) fn offer(comparison: &Comparison, flow: &FlowSummary) -> Option<f64> {
     /// Kinds whose source sends as much as it gets through.
     const TRANSFERS: [&str; 2] = ["tcp", "tcp-short"];
     let sent = (!TRANSFERS.contains(&flow.kind.as_str())).then_some(flow.offered_mbps);
@@ -271,66 +269,6 @@ fn lost(comparison: &Comparison) -> Option<Finding> {
         under(comparison, &names)
     );
     Some(finding(LOST, &names, sentence))
-}
-
-/// Pairs of schemes whose runs have the same figures.
-fn identical(comparison: &Comparison) -> Vec<Finding> {
-    let same = |one: &SchemeRuns, other: &SchemeRuns| {
-        let bare = |summary: &Summary| Summary { scheme: Default::default(), ..summary.clone() };
-        one.runs.len() == other.runs.len()
-            && one.summaries().zip(other.summaries()).all(|(a, b)| bare(a) == bare(b))
-    };
-    let mut findings = Vec::new();
-    let mut told: Vec<&str> = Vec::new();
-    for (place, one) in comparison.schemes.iter().enumerate() {
-        let alike = comparison.schemes[place + 1..].iter().filter(|other| same(one, other));
-        let alike: Vec<&SchemeRuns> = alike.filter(|other| !told.contains(&other.name.as_str())).collect();
-        if alike.is_empty() {
-            continue;
-        }
-        told.extend(alike.iter().map(|other| other.name.as_str()));
-        let mut names = vec![one.name.clone()];
-        names.extend(alike.iter().map(|other| other.name.clone()));
-        let empty = waiting(comparison, one).filter(|share| 100.0 * share < EMPTY_QUEUE.threshold);
-        let why = empty.map(|share| {
-            format!(
-                "; at most {} of the latency of a flow is spent in a queue that they order",
-                super::percent(share)
-            )
-        });
-        let why = why.or_else(|| {
-            let all = std::iter::once(one).chain(alike).flat_map(SchemeRuns::summaries);
-            drops_late(all).then(|| {
-                "; all send in the order of arrival, and none dropped a packet before its queue was full"
-                    .to_owned()
-            })
-        });
-        let sentence = format!(
-            "{} decided alike: all figures are the same{}.",
-            listed(&names, MOST_NAMES),
-            why.unwrap_or_default()
-        );
-        findings.push(finding(IDENTICAL, &names, sentence));
-    }
-    findings
-}
-
-/// Whether these runs have queues in the order of arrival, which differ in early drops only, and made none.
-fn drops_late<'a>(mut runs: impl Iterator<Item = &'a Summary>) -> bool {
-    runs.all(|run| {
-        matches!(run.scheme.queue.as_str(), "fifo" | "codel" | "pie")
-            && run.flows.iter().all(|flow| !flow.drops.contains_key("congestion"))
-    })
-}
-
-/// The largest share of queueing in the mean latency of a flow; `None` without stages.
-fn waiting(comparison: &Comparison, scheme: &SchemeRuns) -> Option<f64> {
-    let shares = comparison.flows.all().iter().filter_map(|group| {
-        let stages = comparison.mean_split(scheme, group)?;
-        let total: f64 = stages.iter().sum();
-        (total > 0.0).then(|| stages[1] / total)
-    });
-    shares.reduce(f64::max)
 }
 
 fn short_run(comparison: &Comparison) -> Option<Finding> {
@@ -487,35 +425,6 @@ mod tests {
             said(vec![linux().loss("call", 0.06)], LOST).as_deref(),
             Some("6.0 % of the packets of call are lost under linux, which no latency shows.")
         );
-    }
-
-    #[test]
-    fn schemes_that_decided_alike() {
-        let again = || Made::new("last-pq", 1).call(10.0);
-        assert_eq!(said(vec![linux(), pie()], IDENTICAL), None);
-        assert_eq!(
-            said(vec![linux(), again()], IDENTICAL).as_deref(),
-            Some("linux and last-pq decided alike: all figures are the same.")
-        );
-        let stages = [50.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-        assert_eq!(
-            said(vec![linux().stages("call", stages), again().stages("call", stages)], IDENTICAL).as_deref(),
-            Some(
-                "linux and last-pq decided alike: all figures are the same; at most 1.8 % of the latency of a flow is spent in a \
-                 queue that they order."
-            )
-        );
-    }
-
-    #[test]
-    fn queues_in_the_order_of_arrival_differ_in_early_drops() {
-        let made = |name: &str, drops: &str| Made::new(name, 1).call(10.0).drops("call", drops);
-        let alike = "fifo and pie decided alike: all figures are the same; all send in the order of arrival, and none \
-                     dropped a packet before its queue was full.";
-        let fifo = || made("fifo", "queue_full");
-        assert_eq!(said(vec![fifo(), made("pie", "queue_full")], IDENTICAL).as_deref(), Some(alike));
-        let early = || vec![made("codel", "congestion"), made("pie", "congestion")];
-        assert!(said(early(), IDENTICAL).is_some_and(|text| text.ends_with("the same.")));
     }
 
     #[test]

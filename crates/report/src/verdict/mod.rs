@@ -3,6 +3,9 @@
 //! Numbers in, sentences out: everything is computed from summaries, stages of latencies and [`Facts`] of the scenario. Each
 //! sentence has a [`Rule`] with its threshold in one table ([`RULES`]); docs/understand/verdicts.md explains them.
 
+mod advice;
+mod alike;
+mod attempt;
 mod bottleneck;
 mod choice;
 mod health;
@@ -13,6 +16,9 @@ mod trial;
 
 use serde::Serialize;
 
+pub use advice::{Advice, Change, Limit};
+pub use alike::Alike;
+pub use attempt::Attempt;
 pub use rules::{RULES, Rule};
 pub use trial::Trial;
 
@@ -27,6 +33,8 @@ pub struct Answer {
     pub choices: Vec<Choice>,
     /// The bottleneck of the flow in focus under the chosen scheme; `None` if it delivered nothing.
     pub bottleneck: Option<Bottleneck>,
+    /// Changes of the site that may lower the latency of the flow in focus; runs with them are what proves them.
+    pub advice: Vec<Advice>,
     /// Remarks on the health of the runs.
     pub health: Vec<Finding>,
 }
@@ -131,18 +139,33 @@ impl Comparison {
         let chosen = choices.first().and_then(|choice| choice.scheme.as_deref());
         let chosen = chosen.or(self.baseline.as_deref());
         let scheme = self.schemes.iter().find(|scheme| Some(scheme.name.as_str()) == chosen);
-        let bottleneck =
-            scheme.or(self.schemes.first()).and_then(|scheme| bottleneck::bottleneck(self, scheme));
-        Answer { choices, bottleneck, health: health::findings(self) }
+        let scheme = scheme.or(self.schemes.first());
+        let bottleneck = scheme.and_then(|scheme| bottleneck::bottleneck(self, scheme));
+        let advice = scheme.map(|scheme| advice::advice(self, scheme)).unwrap_or_default();
+        let mut health = alike::identical(self);
+        health.extend(health::findings(self));
+        Answer { choices, bottleneck, advice, health }
     }
 }
 
 impl Answer {
-    /// All sentences: choices, bottleneck, remarks.
+    /// All sentences: choices, bottleneck, advice, remarks.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         let choices = self.choices.iter().map(|choice| choice.sentence.as_str());
         let bottleneck = self.bottleneck.iter().map(|bottleneck| bottleneck.sentence.as_str());
-        choices.chain(bottleneck).chain(self.health.iter().map(|finding| finding.sentence.as_str()))
+        let advice = self.advice.iter().map(|advice| advice.sentence.as_str());
+        choices
+            .chain(bottleneck)
+            .chain(advice)
+            .chain(self.health.iter().map(|finding| finding.sentence.as_str()))
+    }
+
+    /// The schemes of each finding that some decided alike for a reason that no number tells.
+    pub fn alike(&self) -> impl Iterator<Item = &[String]> {
+        let alike = self.health.iter().filter(|finding| finding.rule == rules::IDENTICAL.name);
+        alike
+            .filter(|finding| finding.sentence.ends_with(alike::ASKED))
+            .map(|finding| finding.schemes.as_slice())
     }
 
     /// Text for a terminal, at most `width` columns wide; empty without sentences.

@@ -27,6 +27,8 @@ macro_rules! rules {
 rules! {
     CHOICE "choice" 10.0 "%"
         "least difference that one seed shows: of the larger value, or in points of a share";
+    LITTLE "little" 5.0 "ms"
+        "gain of a flow's p95 below which a scheme that costs other flows something is not chosen";
     DELIVERS "delivers" 90.0 "%"
         "least goodput of a scheme to be chosen for a latency, of the largest goodput of that flow";
     LOSES "loses" 1.0 "%"
@@ -40,13 +42,21 @@ rules! {
     STAGE "stage" 50.0 "%"
         "least share of the mean latency at which one stage is named the bottleneck";
     SHAPER "shaper" 96.0 "%"
-        "rate below which to keep the traffic on a wire that queues, of its rate";
+        "rate of the shaper that is advised for a wire that queues, of the wire's rate";
+    HALVED "halved" 50.0 "%"
+        "limit that is advised for transfers that fill the air, of the goodput that they get; and distance of far stations";
+    SHORTER "shorter" 10.0 "%"
+        "length that is advised for absences of a radio, of the one that they have";
+    WORTH "worth" 5.0 "ms"
+        "mean latency of the flow in focus beyond the delay of its wire, from which on something is advised";
     CONFIRMED "confirmed" 50.0 "%"
         "least fall of the mean latency with --why, of the part that the verdict names";
     WIRE_FULL "wire-full" 85.0 "%"
         "least payload on the wire, of its rate, at which it bounds a transfer";
     AIR_BUSY "air-busy" 90.0 "%"
         "share of the time in which the air is busy, above which it is full";
+    STANDING "standing-queue" 1.0 "ms"
+        "tenth percentile of a transfer's time in queues, from which on it always has packets for the air";
     COLLISIONS "collisions" 33.3 "%"
         "share of the transmissions that collide, above which contention is heavy";
     RETRIES "retries" 30.0 "%"

@@ -88,6 +88,10 @@ impl Made {
         self.change(flow, |flow| flow.goodput_mbps = mbps)
     }
 
+    pub(super) fn p99(self, flow: &str, ms: f64) -> Self {
+        self.change(flow, |flow| flow.latency_ms.p99 = Some(ms))
+    }
+
     pub(super) fn loss(self, flow: &str, rate: f64) -> Self {
         self.change(flow, |flow| flow.loss_rate = Some(rate))
     }

@@ -73,8 +73,9 @@ impl Trial {
 impl Comparison {
     /// The same with the result of a test of its bottleneck, which joins the verdict of the page.
     #[must_use]
-    pub fn with_trial(self, trial: &Trial) -> Self {
-        Self { tried: Some(trial.sentence.clone()), ..self }
+    pub fn with_trial(mut self, trial: &Trial) -> Self {
+        self.tried.push(trial.sentence.clone());
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use airbound_report::{Cell, Chapter, Grid as Shown, Page, number};
+use airbound_report::{Cell, Chapter, Grid as Shown, Page, number, wrapped};
 use serde_json::json;
 
 use super::grid::Design;
@@ -14,6 +14,7 @@ use super::results::parameter_columns;
 use super::table::{self, Column, Values};
 use crate::error::RunsError;
 
+mod answer;
 mod charts;
 mod sampled;
 
@@ -134,7 +135,17 @@ impl Findings {
     /// The table for the terminal.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
-        format!("{}: {}\n\n{}", self.title(), self.headline(), self.table(FEW_ROWS).to_text(width))
+        let wide = usize::from(width);
+        let answer: String =
+            self.answer().iter().map(|sentence| wrapped(&format!("=> {sentence}"), wide)).collect();
+        let gap = if answer.is_empty() { "" } else { "\n" };
+        let table = self.table(FEW_ROWS).to_text(width);
+        format!("{}: {}\n\n{answer}{gap}{table}", self.title(), self.headline())
+    }
+
+    /// The answer: a sentence for each metric, none of a single scheme.
+    fn answer(&self) -> Vec<String> {
+        answer::sentences(self)
     }
 
     fn title(&self) -> &str {
@@ -194,7 +205,8 @@ impl Findings {
             ..Chapter::default()
         });
         let (title, subtitle) = (self.title().to_owned(), self.headline());
-        Ok(Page { title, subtitle, chapters, ..Page::default() }.to_html()?)
+        let sentences = self.answer();
+        Ok(Page { title, subtitle, sentences, chapters, ..Page::default() }.to_html()?)
     }
 
     /// Writes one row for each point, with the interval of each metric.
@@ -294,7 +306,7 @@ impl Findings {
         };
         json!({
             "sweep": grid.name, "flow": grid.flow, "cells": grid.design.cells(), "runs": self.runs(),
-            "points": self.points.iter().enumerate().map(point).collect::<Vec<_>>(),
+            "answer": self.answer(), "points": self.points.iter().enumerate().map(point).collect::<Vec<_>>(),
         })
     }
 }
