@@ -22,7 +22,7 @@ begin() {
     has_rules && had_rules=yes
     ip netns exec sta1 iperf3 -s -1 -D >/dev/null
     sleep 0.3
-    ip netns exec server timeout 9 iperf3 -c 10.0.0.11 -u -b "${load:-40M}" -l 1400 -t 6 --connect-timeout 2000 >/run/load.txt 2>&1 &
+    ip netns exec server timeout $((${seconds:-6} + 3)) iperf3 -c 10.0.0.11 -u -b "${load:-40M}" -l 1400 -t "${seconds:-6}" --connect-timeout 2000 >/run/load.txt 2>&1 &
     stream=$!
     sleep 0.5
     # busybox measures by a monotonic clock.
@@ -120,3 +120,47 @@ load=90M; begin; end overload; load=40M
 
 # The wall clock jumps forwards and back.
 begin; date -s "@$(($(date +%s) + 3600))" >/dev/null; sleep 1; date -s "@$(($(date +%s) - 7200))" >/dev/null; end clock-jumps
+
+# Flow offload: packets of established flows skip the hook of the agent's rules. The protected stream is among them.
+usual=$arguments
+load_modules offload
+arguments="--iface wlan0 --protect 'udp dport 5201' --p95 20ms"
+# Connections have to be tracked from their beginning.
+echo "table inet offload { flowtable fast { hook ingress priority 0; devices = { wire, wlan0 }; }
+    chain offload { type filter hook forward priority -5; ct state established counter; } }" | nft -f -
+begin
+state() { airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"state": "\([a-z]*\)",\{0,1\}$/\1/p' | grep -E 'met|missed|unknown|idle' | head -n 1; }
+before=$(state)
+nft add rule inet offload offload meta l4proto udp flow add @fast
+sleep 2
+echo "unseen $before $(state) $(grep -c '"unseen-traffic"' /run/journal)"
+nft delete table inet offload
+end flow-offload
+arguments=$usual
+
+# A protected stream beside seven downloads; its demand is changed from 25 to 20 and 15 ms (LAST-PQ, runtime control).
+usual=$arguments
+arguments="--iface wlan0 --protect 'udp dport 5201' --p95 25ms"
+load=5M; seconds=18; begin
+downloads=""
+for port in 1 2 3 4 5 6; do
+    station=$((port < 4 ? 1 : port - 2))
+    ip netns exec "sta$station" iperf3 -s -1 -D -p "530$port" >/dev/null
+done
+sleep 0.2
+for port in 1 2 3 4 5 6; do
+    station=$((port < 4 ? 1 : port - 2))
+    ip netns exec server timeout 20 iperf3 -c "10.0.0.1$station" -p "530$port" -t 14 >/dev/null 2>&1 &
+    downloads="$downloads $!"
+done
+# The answer to a change holds the record of the demand before.
+changed() { airbound --json agent set --rule protect-1 "$@" 2>&1 | tr -d ' \n'; echo; }
+sleep 4.5
+echo "demand 25 $(changed --p95 20ms)"; sleep 4.5
+echo "demand 20 $(changed --p95 15ms)"; sleep 4.5
+# Refused in one sentence; the demand stays.
+wrong=$(airbound agent set --rule protect-1 --p95 1us 2>&1); echo "wrong-demand $? $wrong"
+echo "demand 15 $(changed --latency 15ms)"
+end runtime-control
+for download in $downloads; do wait $download; done
+arguments=$usual; load=40M; seconds=6

@@ -163,14 +163,8 @@ stop_agent() {
 # CPU time of the agent so far in microseconds: total, in user space, in the kernel.
 record_cpu_time() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
 
-play() {
-    if [ -n "$agent_args" ]; then
-        load_netfilter
-        start_agent
-    fi
-    airbound lab guest zero || fail "the clock"
-    echo "lab: begins at $(cat /run/zero) ns"
-    [ -z "$agent_args" ] || record_cpu_time begin
+# The ends of the scenario's flows, until the scenario or the commands end.
+start_flows() {
     nodes=""
     for station in $(seq "$stations"); do
         ip netns exec "sta$station" timeout "$limit_s" airbound lab guest ends "$station" >"/run/ends$station.log" 2>&1 &
@@ -178,7 +172,18 @@ play() {
     done
     ip netns exec server timeout "$limit_s" airbound lab guest ends 0 >/run/ends0.log 2>&1 &
     nodes="$nodes $!"
-    for node in $nodes; do wait "$node" || fail "an endpoint of a flow"; done
+}
+
+wait_flows() { for node in $nodes; do wait "$node" || fail "an endpoint of a flow"; done; }
+
+start_agent_if_any() {
+    [ -n "$agent_args" ] || return 0
+    load_netfilter
+    start_agent
+}
+
+# What the kernel knows of stations and channel, then everything to the host.
+take_record() {
     for station in $(seq "$stations"); do
         iw dev wlan0 station get "02:00:00:00:$(printf %02x "$station"):00" >"/out/station$station.txt"
     done
@@ -192,8 +197,53 @@ play() {
     echo "lab: played at $(cut -d ' ' -f 1 /proc/uptime) s"
     load_modules late
     for try in $(seq 50); do [ -b /dev/pmem0 ] && break; sleep 0.1; done
-    airbound lab guest pack /dev/pmem0 || fail "the record"
+    airbound lab guest pack /dev/pmem0 >/run/pack.log 2>&1 || fail "the record"
     echo "lab: complete"
+}
+
+play() {
+    start_agent_if_any
+    airbound lab guest zero || fail "the clock"
+    echo "lab: begins at $(cat /run/zero) ns"
+    [ -z "$agent_args" ] || record_cpu_time begin
+    start_flows
+    wait_flows
+    take_record
+}
+
+# The root of the commands: files of the host, the machine's applets, names of all hosts.
+furnish_root() {
+    mkdir -p /host/proc /host/sys /host/dev /host/tmp /host/run /host/etc /host/applets
+    chmod 1777 /host/tmp
+    mount -t proc proc /host/proc
+    mount -t sysfs sysfs /host/sys
+    mount --bind /dev /host/dev
+    mkdir -p /host/dev/shm
+    cp /bin/busybox /host/applets/busybox
+    chroot /host /applets/busybox --install -s /applets
+    [ -e /host/bin ] || ln -s /applets /host/bin
+    [ -e /host/bin/sh ] || ln -s /applets/sh /host/bin/sh
+    for file in hosts passwd group nsswitch.conf resolv.conf; do
+        rm -f "/host/etc/$file"
+        cp "/lab/etc/$file" "/host/etc/$file"
+    done
+}
+
+run_commands() {
+    furnish_root
+    start_agent_if_any
+    airbound lab guest commands >/run/commands.log 2>&1 &
+    commands=$!
+    until [ -f /run/zero ]; do
+        kill -0 $commands 2>/dev/null || fail "a server"
+        sleep 0.05
+    done
+    echo "lab: begins at $(cat /run/zero) ns"
+    [ -z "$agent_args" ] || record_cpu_time begin
+    start_flows
+    wait $commands || fail "the commands"
+    wait_flows
+    take_record
 }
 
 mount_file_systems
@@ -206,6 +256,7 @@ associate
 [ -z "$frames_over_tcp" ] || ip netns exec server sh -c 'echo 5792 >/proc/sys/net/ipv4/tcp_notsent_lowat'
 case $purpose in
 play) play ;;
+commands) run_commands ;;
 shell)
     load_netfilter
     echo "lab: server and sta1, sta2, ... are network namespaces; leave with exit"

@@ -25,8 +25,8 @@ bool lab_channel_is_open(void)
 	return test_bit(0, &lab_is_open);
 }
 
-/* Adds an event; false if the device is not open or the ring is full. */
-bool lab_channel_push(const struct lab_event *event)
+/* Adds an event without waking the medium; false if the device is not open or the ring is full. */
+static bool lab_channel_add(const struct lab_event *event)
 {
 	unsigned long flags;
 	bool room;
@@ -38,9 +38,23 @@ bool lab_channel_push(const struct lab_event *event)
 	if (room)
 		lab_ring[lab_head++ & (LAB_EVENTS - 1)] = *event;
 	spin_unlock_irqrestore(&lab_ring_lock, flags);
+	return room;
+}
+
+/* Adds an event; false if the device is not open or the ring is full. */
+bool lab_channel_push(const struct lab_event *event)
+{
+	bool room = lab_channel_add(event);
+
 	if (room)
 		wake_up_interruptible(&lab_waiting);
 	return room;
+}
+
+/* Adds an event that the medium may read later; it wakes at least every 100 ms. */
+void lab_channel_note(const struct lab_event *event)
+{
+	lab_channel_add(event);
 }
 
 void lab_announce_edca(struct lab_radio *radio, u8 category, u8 aifsn, u16 cw_min, u16 cw_max, u16 txop)

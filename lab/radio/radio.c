@@ -367,8 +367,12 @@ static int __init lab_init(void)
 			goto fail;
 	}
 	error = lab_channel_register();
+	if (error)
+		goto fail;
+	error = lab_entry_register();
 	if (!error)
 		return 0;
+	lab_channel_unregister();
 fail:
 	lab_remove_radios();
 	return error;
@@ -376,6 +380,7 @@ fail:
 
 static void __exit lab_exit(void)
 {
+	lab_entry_unregister();
 	lab_channel_unregister();
 	lab_remove_radios();
 }

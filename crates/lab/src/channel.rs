@@ -56,6 +56,19 @@ pub struct Frame {
     pub head: [u8; HEAD],
 }
 
+/// An IP packet that came to the access point from the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Time at which it came, before bridge, router and netfilter.
+    pub at: Instant,
+    /// The packet, bytes; several segments that travel as one are more than a link's MTU.
+    pub size: u32,
+    /// Payload of each of its segments but the last, bytes; 0: a single packet.
+    pub segment: u16,
+    /// Its first bytes, from the IP header on.
+    pub head: [u8; HEAD],
+}
+
 /// An event reported by the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -78,6 +91,8 @@ pub enum Event {
         /// TXOP limit, units of 32 us.
         txop: u16,
     },
+    /// An IP packet came to the access point from the wire.
+    Entry(Box<Entry>),
 }
 
 fn bytes<const N: usize>(from: &[u8], at: usize) -> [u8; N] {
@@ -130,6 +145,12 @@ impl Event {
                 cw_max: u16_at(from, 44),
                 txop: u16_at(from, 46),
             }),
+            3 => Some(Self::Entry(Box::new(Entry {
+                at: Instant::from_nanos(at),
+                size: u32::from_ne_bytes(bytes(from, 16)),
+                segment: u16_at(from, 20),
+                head: bytes(from, 40),
+            }))),
             _ => None,
         }
     }

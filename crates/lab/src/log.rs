@@ -8,6 +8,9 @@ const WORDS: usize = 16;
 /// Bytes of a row.
 const ROW: usize = WORDS * 8;
 
+/// The first word of a [`Row::Connection`]; the other words are those of a [`Row::Mpdu`], and the connection is the last.
+const CONNECTION: u64 = 9;
+
 /// Stands for no flow, no number or no radio.
 pub const NONE: u64 = u64::MAX;
 
@@ -16,7 +19,7 @@ pub const NONE: u64 = u64::MAX;
 pub struct MpduRow {
     /// Number of the flow, by the packet's destination port; [`NONE`] without a flow.
     pub flow: u64,
-    /// The datagram's number within its flow; [`NONE`] for TCP.
+    /// The datagram's number within its flow, or the TCP sequence number of the segment's first byte.
     pub number: u64,
     /// Radio of the station.
     pub station: u64,
@@ -42,6 +45,23 @@ pub struct MpduRow {
     pub tries: u64,
     /// The TXOP of the last transmission.
     pub txop: u64,
+}
+
+/// A packet with data of a flow that came to the access point from the wire, before bridge, router and netfilter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryRow {
+    /// Number of the flow.
+    pub flow: u64,
+    /// The datagram's number within its flow, or the TCP sequence number of its first byte.
+    pub number: u64,
+    /// When.
+    pub at: Instant,
+    /// Bytes of its headers, from IP on.
+    pub headers: u64,
+    /// Bytes of its payload.
+    pub payload: u64,
+    /// Payload of each of its segments but the last; 0: a single packet.
+    pub segment: u64,
 }
 
 /// A transmission opportunity.
@@ -75,6 +95,37 @@ pub struct TxopRow {
     pub transmitters: u64,
 }
 
+/// A connection that is not the scenario's, in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Connection {
+    /// Whether the access point sends.
+    pub is_down: bool,
+    /// Protocol number of the transport.
+    pub protocol: u8,
+    /// Source port; 0 where the protocol has none.
+    pub source: u16,
+    /// Destination port; 0 where the protocol has none.
+    pub destination: u16,
+}
+
+impl Connection {
+    const fn word(self) -> u64 {
+        (self.is_down as u64) << 40
+            | (self.protocol as u64) << 32
+            | (self.source as u64) << 16
+            | self.destination as u64
+    }
+
+    const fn of(word: u64) -> Self {
+        Self {
+            is_down: word >> 40 != 0,
+            protocol: (word >> 32) as u8,
+            source: (word >> 16) as u16,
+            destination: word as u16,
+        }
+    }
+}
+
 /// One row of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
@@ -82,6 +133,8 @@ pub enum Row {
     Txop(TxopRow),
     /// See [`MpduRow`].
     Mpdu(MpduRow),
+    /// A frame of a connection that is not the scenario's; its flow and number are [`NONE`].
+    Connection(Connection, MpduRow),
     /// A source sent a datagram.
     Sent {
         /// Number of the flow.
@@ -122,6 +175,8 @@ pub enum Row {
         /// Its size; 0 if it was skipped because the previous one was not written yet.
         size: u64,
     },
+    /// See [`EntryRow`].
+    Entry(EntryRow),
     /// Time zero of the scenario, and the processor's idle time between time zero and the end.
     Run {
         /// Time zero.
@@ -135,6 +190,11 @@ pub enum Row {
 
 impl Row {
     fn words(&self) -> [u64; WORDS] {
+        if let Self::Connection(connection, row) = self {
+            let mut words = Self::Mpdu(*row).words();
+            (words[0], words[WORDS - 1]) = (CONNECTION, connection.word());
+            return words;
+        }
         let mut words = [0; WORDS];
         let mut put = |values: &[u64]| {
             for (word, value) in words.iter_mut().zip(values) {
@@ -143,6 +203,7 @@ impl Row {
         };
         let ns = |at: Instant| at.as_nanos();
         match *self {
+            Self::Connection(..) => {}
             Self::Txop(row) => put(&[
                 1,
                 row.txop,
@@ -181,11 +242,20 @@ impl Row {
             Self::Stream { flow, at, bytes } => put(&[5, flow, ns(at), bytes]),
             Self::Frame { flow, created, size } => put(&[6, flow, ns(created), size]),
             Self::Run { zero, idle, of } => put(&[7, ns(zero), idle, of]),
+            Self::Entry(row) => {
+                put(&[8, row.flow, row.number, ns(row.at), row.headers, row.payload, row.segment]);
+            }
         }
         words
     }
 
     fn of(words: &[u64; WORDS]) -> Option<Self> {
+        if words[0] == CONNECTION {
+            let mut mpdu = *words;
+            mpdu[0] = 2;
+            let Some(Self::Mpdu(row)) = Self::of(&mpdu) else { return None };
+            return Some(Self::Connection(Connection::of(words[WORDS - 1]), row));
+        }
         let at = |place: usize| Instant::from_nanos(words[place]);
         Some(match words[0] {
             1 => Self::Txop(TxopRow {
@@ -224,6 +294,14 @@ impl Row {
             5 => Self::Stream { flow: words[1], at: at(2), bytes: words[3] },
             6 => Self::Frame { flow: words[1], created: at(2), size: words[3] },
             7 => Self::Run { zero: at(1), idle: words[2], of: words[3] },
+            8 => Self::Entry(EntryRow {
+                flow: words[1],
+                number: words[2],
+                at: at(3),
+                headers: words[4],
+                payload: words[5],
+                segment: words[6],
+            }),
             _ => return None,
         })
     }
@@ -267,28 +345,33 @@ mod tests {
     #[test]
     fn rows_are_read_as_written() {
         let at = Instant::from_nanos;
+        let mpdu = MpduRow {
+            flow: NONE,
+            number: NONE,
+            station: 2,
+            category: 3,
+            size: 4,
+            queued: at(5),
+            handed: at(6),
+            contending: at(7),
+            first_tx: at(8),
+            last_tx: at(9),
+            received: at(10),
+            completed: at(11),
+            tries: 12,
+            txop: 13,
+        };
+        let connection = Connection { is_down: true, protocol: 17, source: 5201, destination: u16::MAX };
         let rows = [
+            Row::Connection(connection, mpdu),
+            Row::Connection(Connection { is_down: false, ..connection }, mpdu),
             Row::Sent { flow: 1, number: 2, at: at(3), size: 4, frame: 5 },
             Row::Arrived { flow: 1, number: 2, at: at(9) },
             Row::Stream { flow: 7, at: at(1), bytes: 2 },
             Row::Frame { flow: 0, created: at(8), size: 0 },
             Row::Run { zero: at(5), idle: 6, of: 7 },
-            Row::Mpdu(MpduRow {
-                flow: NONE,
-                number: 1,
-                station: 2,
-                category: 3,
-                size: 4,
-                queued: at(5),
-                handed: at(6),
-                contending: at(7),
-                first_tx: at(8),
-                last_tx: at(9),
-                received: Instant::MAX,
-                completed: at(11),
-                tries: 12,
-                txop: 13,
-            }),
+            Row::Entry(EntryRow { flow: 1, number: 2, at: at(3), headers: 52, payload: 2896, segment: 1448 }),
+            Row::Mpdu(MpduRow { number: 1, received: Instant::MAX, ..mpdu }),
         ];
         let mut raw = Vec::new();
         for row in &rows {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use airbound_units::{Instant, Span};
 
+use super::commands::COMMANDS;
 use super::{DEVICE, LOGS, STOP, scenario};
 use crate::LabError;
 use crate::channel::{Command, EVENT_SIZE, Event};
@@ -28,6 +29,9 @@ pub fn medium() -> Result<(), LabError> {
     let log = format!("{LOGS}/air.log");
     let mut log = BufWriter::new(File::create(&log).map_err(LabError::io("create", &log))?);
     let mut medium = Medium::new(&scenario, scenario.seed, super::now())?;
+    if Path::new(COMMANDS).exists() {
+        medium.log_connections();
+    }
     let mut buffer = vec![0; EVENTS * EVENT_SIZE];
     let mut out = Vec::new();
     let mut zero = None;

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::Category;
 use rustix::net::sockopt;
 
+use super::commands::{COMMANDS, ended};
 use super::{LOGS, now, scenario, sleep_until, zero};
 use crate::LabError;
 use crate::log::Row;
@@ -22,6 +25,49 @@ const DRAIN: Span = Span::from_millis(1000);
 /// Bytes of a write to a connection: four segments.
 const CHUNK: usize = 4 * 1448;
 
+/// Longest sleep of a source, and the time between two looks for the end of the commands.
+const LOOK: Span = Span::from_millis(250);
+
+/// The end of all flows: that of the scenario, or that of the commands where there are some.
+#[derive(Debug, Clone)]
+struct End(Arc<AtomicU64>);
+
+impl End {
+    fn at(at: Instant) -> Self {
+        let end = Self(Arc::new(AtomicU64::new(at.as_nanos())));
+        if std::path::Path::new(COMMANDS).exists() {
+            let seen = end.clone();
+            thread::spawn(move || {
+                loop {
+                    if let Some(at) = ended() {
+                        seen.0.fetch_min(at.as_nanos(), Ordering::Relaxed);
+                        return;
+                    }
+                    thread::sleep(Duration::from_nanos(LOOK.as_nanos()));
+                }
+            });
+        }
+        end
+    }
+
+    fn get(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Sleeps until a time; false if the end comes first.
+    fn sleep_until(&self, at: Instant) -> bool {
+        loop {
+            if now() >= at {
+                return at <= self.get();
+            }
+            if at > self.get() {
+                return false;
+            }
+            sleep_until(at.min(now() + LOOK));
+        }
+    }
+}
+
 /// Runs the endpoints of all flows at a node: 0 is the server, stations count from 1. Returns at the end of the scenario.
 ///
 /// # Errors
@@ -29,7 +75,7 @@ const CHUNK: usize = 4 * 1448;
 pub fn ends(node: usize) -> Result<(), LabError> {
     let scenario = scenario()?;
     let zero = zero().ok_or_else(|| LabError::Guest("time zero is not set".to_owned()))?;
-    let end = zero + scenario.end();
+    let end = End::at(zero + scenario.end());
     let mut threads = Vec::new();
     for (number, flow) in scenario.flows.iter().enumerate() {
         let sender = Sender::of(&scenario, flow, number);
@@ -41,9 +87,9 @@ pub fn ends(node: usize) -> Result<(), LabError> {
         if to == node {
             let udp = matches!(sender, Some(Sender::Datagrams(_)));
             let port = port(number);
-            let number = number as u64;
+            let (number, end) = (number as u64, end.clone());
             threads.push(thread::spawn(move || {
-                if udp { receive_datagrams(number, port, end) } else { receive_stream(number, port, end) }
+                if udp { receive_datagrams(number, port, &end) } else { receive_stream(number, port, &end) }
             }));
         }
         if from == node {
@@ -52,16 +98,17 @@ pub fn ends(node: usize) -> Result<(), LabError> {
             let stop = zero + flow.stop.unwrap_or(scenario.end());
             let start = zero + flow.start;
             let congestion = congestion(&scenario, flow);
-            let number = number as u64;
+            let (number, end) = (number as u64, end.clone());
             threads.push(thread::spawn(move || match sender {
-                Some(Sender::Datagrams(source)) => send_datagrams(number, *source, peer, mark, zero),
-                Some(Sender::Frames(source)) => {
-                    send_frames(number, *source, &connect(peer, mark, &congestion, zero)?, zero)
-                }
-                Some(Sender::Bulk) => {
-                    let connection = connect(peer, mark, &congestion, start)?;
-                    send_bulk(&connection, start, stop.min(end))
-                }
+                Some(Sender::Datagrams(source)) => send_datagrams(number, *source, peer, mark, zero, &end),
+                Some(Sender::Frames(source)) => match connect(peer, mark, &congestion, zero, &end)? {
+                    Some(connection) => send_frames(number, *source, &connection, zero, &end),
+                    None => Ok(Vec::new()),
+                },
+                Some(Sender::Bulk) => match connect(peer, mark, &congestion, start, &end)? {
+                    Some(connection) => send_bulk(&connection, start, stop, &end),
+                    None => Ok(Vec::new()),
+                },
                 None => Ok(Vec::new()),
             }));
         }
@@ -142,7 +189,7 @@ fn congestion(scenario: &Scenario, flow: &Flow) -> String {
 
 type Rows = std::io::Result<Vec<Row>>;
 
-fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero: Instant) -> Rows {
+fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero: Instant, end: &End) -> Rows {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     sockopt::set_ip_tos(&socket, mark)?;
     // Sends do not block: excess datagrams are dropped in the network's queues, not delayed in the socket.
@@ -151,7 +198,9 @@ fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero:
     let mut payload = vec![0; 65_536];
     let mut rows = Vec::new();
     for one in source {
-        sleep_until(zero + one.at.since(Instant::ZERO));
+        if !end.sleep_until(zero + one.at.since(Instant::ZERO)) {
+            break;
+        }
         payload[..8].copy_from_slice(&one.number.to_be_bytes());
         let size =
             usize::try_from(one.size.as_u64().saturating_sub(UDP_HEADERS.as_u64())).unwrap_or(12).max(8);
@@ -163,7 +212,7 @@ fn send_datagrams(flow: u64, source: Source, peer: SocketAddrV4, mark: u8, zero:
     Ok(rows)
 }
 
-fn receive_datagrams(flow: u64, port: u16, end: Instant) -> Rows {
+fn receive_datagrams(flow: u64, port: u16, end: &End) -> Rows {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))?;
     socket.set_read_timeout(Some(Duration::from_millis(100)))?;
     sockopt::set_socket_recv_buffer_size(&socket, 8 << 20)?;
@@ -180,27 +229,36 @@ fn receive_datagrams(flow: u64, port: u16, end: Instant) -> Rows {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(error) => return Err(error),
         }
-        if now() > end + DRAIN {
+        if now() > end.get() + DRAIN {
             return Ok(rows);
         }
     }
 }
 
-fn connect(peer: SocketAddrV4, mark: u8, congestion: &str, at: Instant) -> std::io::Result<TcpStream> {
+/// Connects shortly before a flow begins; `None` if the end comes first.
+fn connect(
+    peer: SocketAddrV4,
+    mark: u8,
+    congestion: &str,
+    at: Instant,
+    end: &End,
+) -> std::io::Result<Option<TcpStream>> {
     // The handshake takes place before the flow begins.
-    sleep_until(at.max(now() + Span::from_millis(100)) - Span::from_millis(100));
+    if !end.sleep_until(at.max(now() + Span::from_millis(100)) - Span::from_millis(100)) {
+        return Ok(None);
+    }
     let connection = TcpStream::connect(peer)?;
     connection.set_nodelay(true)?;
     sockopt::set_ip_tos(&connection, mark)?;
     sockopt::set_tcp_congestion(&connection, congestion)?;
-    Ok(connection)
+    Ok(Some(connection))
 }
 
-fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant) -> Rows {
+fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant, end: &End) -> Rows {
     sleep_until(start);
     connection.set_write_timeout(Some(Duration::from_millis(100)))?;
     let chunk = [0; 16 * 1448];
-    while now() < stop {
+    while now() < stop.min(end.get()) {
         match connection.write(&chunk) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
@@ -213,7 +271,7 @@ fn send_bulk(mut connection: &TcpStream, start: Instant, stop: Instant) -> Rows 
 
 /// Writes each frame at the burst rate, and skips a frame that is due before the previous one is written. The kernel accepts data only
 /// as fast as it sends (`tcp_notsent_lowat`).
-fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: Instant) -> Rows {
+fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: Instant, end: &End) -> Rows {
     let burst_rate = source.burst_rate;
     let chunk = [0; CHUNK];
     let mut rows = Vec::new();
@@ -223,7 +281,9 @@ fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: I
             rows.push(Row::Frame { flow, created, size: 0 });
             continue;
         }
-        sleep_until(created);
+        if !end.sleep_until(created) {
+            break;
+        }
         rows.push(Row::Frame { flow, created, size: size.as_u64() });
         let mut left = usize::try_from(size.as_u64()).unwrap_or(usize::MAX);
         let mut next = created;
@@ -244,7 +304,7 @@ fn send_frames(flow: u64, mut source: Video, mut connection: &TcpStream, zero: I
     Ok(rows)
 }
 
-fn receive_stream(flow: u64, port: u16, end: Instant) -> Rows {
+fn receive_stream(flow: u64, port: u16, end: &End) -> Rows {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
     listener.set_nonblocking(true)?;
     let mut rows = Vec::new();
@@ -254,14 +314,14 @@ fn receive_stream(flow: u64, port: u16, end: Instant) -> Rows {
             Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(10)),
             Err(error) => return Err(error),
         }
-        if now() > end {
+        if now() > end.get() {
             return Ok(rows);
         }
     };
     connection.set_nonblocking(false)?;
     connection.set_read_timeout(Some(Duration::from_millis(100)))?;
     let mut buffer = vec![0; 1 << 16];
-    while now() <= end {
+    while now() <= end.get() {
         match connection.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => rows.push(Row::Stream { flow, at: now(), bytes: read as u64 }),

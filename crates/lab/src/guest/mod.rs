@@ -2,8 +2,10 @@
 //! `/init` (see [`crate::host`]).
 
 mod air;
+pub(crate) mod commands;
 mod ends;
 mod pack;
+mod work;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +17,7 @@ use airbound_units::Instant;
 use crate::LabError;
 
 pub use air::medium;
+pub use commands::commands;
 pub use ends::ends;
 pub use pack::{pack, unpack};
 
@@ -22,6 +25,8 @@ pub use pack::{pack, unpack};
 pub(crate) const SCENARIO: &str = "/lab/scenario.toml";
 /// Time zero of the scenario once it is set, nanoseconds since boot.
 pub(crate) const ZERO: &str = "/run/zero";
+/// The time at which the commands ended, nanoseconds since boot, once they have.
+pub(crate) const ENDED: &str = "/run/ended";
 /// Exists once the run is over.
 pub(crate) const STOP: &str = "/run/stop";
 /// The folder of the logs.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::kernel::{Kernel, Tree};
 use super::packages::{Packages, Source, stamp};
+use super::pinned::{Pin, Pinned};
 use super::{create, initramfs, write};
 use crate::LabError;
 
@@ -13,6 +14,8 @@ use crate::LabError;
 pub struct Built {
     /// The kernel's release.
     pub release: String,
+    /// Whether it is the pinned one.
+    pub pinned: Pinned,
     /// The kernel.
     pub kernel: PathBuf,
     /// The initial file system without the program `airbound` and the scenario.
@@ -41,13 +44,8 @@ pub fn build(
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
     create(cache)?;
     let source = Packages::of(cache, kernel.source());
-    let release = match kernel.release_in(cache)? {
-        Some(release) => release,
-        None => {
-            source.update(say)?;
-            kernel.newest(&source)?
-        }
-    };
+    let pin = Pin::of(&kernel.to_string());
+    let (release, pinned) = choose(cache, kernel, pin.as_ref(), &source, say)?;
     // Versions of this program share the cache, so names include a hash of the parts.
     let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
@@ -61,7 +59,13 @@ pub fn build(
     if !tree.root.join("complete").exists() {
         say(&format!("fetching the kernel {}, its headers and the tools to build modules", tree.release));
         tree.fetch(&source)?;
+        if let Some(pin) = pin.as_ref().filter(|_| pinned == Pinned::Exact) {
+            pin.check_packages(&source.archives_of(&tree.release))?;
+        }
         write(&tree.root.join("complete"), "")?;
+    }
+    if let Some(pin) = pin.as_ref().filter(|_| pinned == Pinned::Exact) {
+        pin.check_image(&tree.image())?;
     }
     let driver = tree.build_driver(say)?;
     let parts = [tools.display().to_string(), driver.display().to_string(), initramfs::CONTENT.to_owned()];
@@ -74,5 +78,47 @@ pub fn build(
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     }
-    Ok(Built { kernel: tree.image(), release: tree.release, initramfs, program: program.to_owned() })
+    Ok(Built { kernel: tree.image(), release: tree.release, pinned, initramfs, program: program.to_owned() })
+}
+
+/// The release to be booted: the pinned one; where the archive has dropped it, the newest of the series, in the cache or else in the
+/// archive.
+fn choose(
+    cache: &Path,
+    kernel: Kernel,
+    pin: Option<&Pin>,
+    source: &Packages,
+    say: &mut dyn FnMut(&str),
+) -> Result<(String, Pinned), LabError> {
+    let in_cache = kernel.release_in(cache)?;
+    let Some(pin) = pin else {
+        let release = match in_cache {
+            Some(release) => release,
+            None => {
+                source.update(say)?;
+                kernel.newest(source)?
+            }
+        };
+        return Ok((release, Pinned::None));
+    };
+    if cache.join(&pin.release).join("complete").exists() {
+        return Ok((pin.release.clone(), Pinned::Exact));
+    }
+    let dropped = Pinned::Dropped(pin.release.clone());
+    // The archive is asked once; it does not take back a release that it has dropped.
+    let note = cache.join(format!("{}.dropped", pin.release));
+    if note.exists()
+        && let Some(release) = in_cache
+    {
+        say(&format!("Linux {release}{}", dropped.remark()));
+        return Ok((release, dropped));
+    }
+    source.update(say)?;
+    if kernel.is_there(source, &pin.release)? {
+        return Ok((pin.release.clone(), Pinned::Exact));
+    }
+    let release = kernel.newest(source)?;
+    write(&note, "")?;
+    say(&format!("Linux {release}{}", dropped.remark()));
+    Ok((release, dropped))
 }

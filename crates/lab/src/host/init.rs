@@ -11,6 +11,8 @@ use crate::plan::{self, SERVER};
 pub(crate) enum Purpose {
     /// Play the scenario and transfer its record.
     Play,
+    /// Play the scenario beside commands, until these have ended, and transfer its record and their files.
+    Commands,
     /// Open an interactive shell.
     Shell,
     /// Run a command and show its output.
@@ -21,6 +23,7 @@ impl Purpose {
     const fn word(self) -> &'static str {
         match self {
             Self::Play => "play",
+            Self::Commands => "commands",
             Self::Shell => "shell",
             Self::Command => "command",
         }

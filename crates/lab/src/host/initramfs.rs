@@ -35,12 +35,13 @@ const AGENT: [&str; 7] = [
     "nft_meta_bridge",
     "nf_conntrack_bridge",
 ];
-/// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the agent;
+/// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the agent; for flow offload;
 /// at the end of the run, to write the record to memory shared with the host.
-const MODULES: [(&str, &[&str]); 4] = [
+const MODULES: [(&str, &[&str]); 5] = [
     ("order", &["mac80211", "veth", "sch_netem"]),
     ("bridge", &["bridge"]),
     ("agent", &AGENT),
+    ("offload", &["nf_flow_table_inet", "nft_flow_offload"]),
     ("late", &["nfit", "nd_pmem"]),
 ];
 

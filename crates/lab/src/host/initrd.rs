@@ -24,7 +24,7 @@ impl Archive {
         while at < name.len() {
             at = name[at..].find('/').map_or(name.len(), |found| at + found);
             if self.folders.insert(name[..at].to_owned()) {
-                self.entry(&name[..at], ModeFileType::Directory, 0o755, (0, 0), b"");
+                self.entry(&name[..at], ModeFileType::Directory, 0o755, 0, b"");
             }
             at += 1;
         }
@@ -32,15 +32,34 @@ impl Archive {
 
     /// Adds a file and its parent folders.
     pub(crate) fn file(&mut self, name: &str, permissions: u32, content: &[u8]) {
+        self.dated_file(name, permissions, 0, content);
+    }
+
+    /// Adds a file with the time of its last change, seconds of Unix time, and its parent folders.
+    pub(crate) fn dated_file(&mut self, name: &str, permissions: u32, changed: u32, content: &[u8]) {
+        self.folder_of(name);
+        self.entry(name, ModeFileType::Regular, permissions, changed, content);
+    }
+
+    /// Adds a symbolic link and its parent folders.
+    pub(crate) fn link(&mut self, name: &str, target: &str) {
+        self.folder_of(name);
+        self.entry(name, ModeFileType::Symlink, 0o777, 0, target.as_bytes());
+    }
+
+    fn folder_of(&mut self, name: &str) {
         if let Some((folder, _)) = name.rsplit_once('/') {
             self.folder(folder);
         }
-        self.entry(name, ModeFileType::Regular, permissions, (0, 0), content);
     }
 
     /// Adds a character device.
     pub(crate) fn device(&mut self, name: &str, major: u32, minor: u32) {
-        self.entry(name, ModeFileType::Char, 0o600, (major, minor), b"");
+        self.inode += 1;
+        let entry =
+            newc::Builder::new(name).ino(self.inode).mode(0o600).set_mode_file_type(ModeFileType::Char);
+        let writer = entry.rdev_major(major).rdev_minor(minor).write(&mut self.bytes, 0);
+        writer.finish().expect("memory takes all bytes");
     }
 
     /// The finished archive.
@@ -48,18 +67,11 @@ impl Archive {
         newc::trailer(self.bytes).expect("memory takes all bytes")
     }
 
-    fn entry(
-        &mut self,
-        name: &str,
-        kind: ModeFileType,
-        permissions: u32,
-        (major, minor): (u32, u32),
-        content: &[u8],
-    ) {
+    fn entry(&mut self, name: &str, kind: ModeFileType, permissions: u32, changed: u32, content: &[u8]) {
         self.inode += 1;
         let size = u32::try_from(content.len()).unwrap_or(u32::MAX);
         let entry = newc::Builder::new(name).ino(self.inode).mode(permissions).set_mode_file_type(kind);
-        let mut writer = entry.rdev_major(major).rdev_minor(minor).write(&mut self.bytes, size);
+        let mut writer = entry.mtime(changed).write(&mut self.bytes, size);
         let written = writer.write_all(content).and_then(|()| writer.finish());
         written.expect("memory takes all bytes");
     }

@@ -9,7 +9,7 @@ use super::packages::{Packages, Source, stamp};
 use super::{program, read, run, toolchain, write};
 use crate::LabError;
 
-/// A series of Linux kernels, such as `6.12`, of which the newest in Debian is used.
+/// A series of Linux kernels, such as `6.12`, of which the pinned release is used, or the newest in Debian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     major: u32,
@@ -86,6 +86,12 @@ impl Kernel {
         Ok(self.newest_of(ready.map(|entry| entry.file_name().to_string_lossy().into_owned())))
     }
 
+    /// Whether Debian has a release.
+    pub(crate) fn is_there(self, packages: &Packages, release: &str) -> Result<bool, LabError> {
+        let name = format!("linux-headers-{release}");
+        Ok(packages.names(&name)?.contains(&name))
+    }
+
     /// The newest release in Debian.
     pub(crate) fn newest(self, packages: &Packages) -> Result<String, LabError> {
         let prefix = "linux-headers-";
@@ -99,7 +105,7 @@ impl Kernel {
 }
 
 /// The driver's sources, compiled into the program.
-const DRIVER: [(&str, &str); 7] = [
+const DRIVER: [(&str, &str); 8] = [
     ("Kbuild", include_str!("../../../../lab/radio/Kbuild")),
     ("channel.h", include_str!("../../../../lab/radio/channel.h")),
     ("radio.h", include_str!("../../../../lab/radio/radio.h")),
@@ -107,6 +113,7 @@ const DRIVER: [(&str, &str); 7] = [
     ("transmit.c", include_str!("../../../../lab/radio/transmit.c")),
     ("tid.c", include_str!("../../../../lab/radio/tid.c")),
     ("channel.c", include_str!("../../../../lab/radio/channel.c")),
+    ("entry.c", include_str!("../../../../lab/radio/entry.c")),
 ];
 
 /// A kernel with its headers, unpacked.

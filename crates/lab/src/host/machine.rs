@@ -11,6 +11,7 @@ use airbound_scenario::Scenario;
 
 use super::build::Built;
 use super::init::{self, Network, Purpose};
+use super::watched::Watched;
 use super::{create, initramfs, initrd, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// Text files, such as the output of `iw` for stations and channel.
     pub texts: Vec<(String, String)>,
+    /// Files of commands and of their folder, by path.
+    pub files: Vec<(String, Vec<u8>)>,
     /// Wall time for which the machine ran.
     pub wall: Duration,
 }
@@ -45,8 +48,23 @@ pub struct Outcome {
 const INIT: &str = include_str!("../../../../lab/guest/init.sh");
 /// Size of the image for the logs, bytes.
 const IMAGE: u64 = 512 << 20;
-/// Memory of the guest, which includes the initial file system and the logs.
-const MEMORY: &str = "2048M,slots=1,maxmem=4096M";
+/// Memory of the guest, which includes the initial file system and the logs, MB.
+pub(super) const MEMORY_MB: u64 = 2048;
+
+/// Limits of a machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Its memory, MB.
+    pub(super) memory_mb: u64,
+    /// Time of the host after which it is given up.
+    pub(super) host_time: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_mb: MEMORY_MB, host_time: None }
+    }
+}
 
 impl Machine<'_> {
     /// Plays the scenario. `say` is called with the guest's messages.
@@ -61,13 +79,24 @@ impl Machine<'_> {
     }
 
     fn boot(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
-        let image = self.scratch.join("record.img");
         create(&self.scratch)?;
+        self.boot_for(Purpose::Play, initrd::Archive::new(), Limits::default(), say)
+    }
+
+    /// Boots for a purpose that leaves a record, with further files, and waits until the machine is off.
+    pub(super) fn boot_for(
+        &self,
+        purpose: Purpose,
+        files: initrd::Archive,
+        limits: Limits,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Outcome, LabError> {
+        let image = self.scratch.join("record.img");
         let file = fs::File::create(&image).map_err(LabError::io("create", image.display().to_string()))?;
         // A sparse file.
         file.set_len(IMAGE).map_err(LabError::io("create", image.display().to_string()))?;
         drop(file);
-        let mut machine = self.machine(Purpose::Play, &[])?;
+        let mut machine = self.machine(purpose, files, limits.memory_mb)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         // Not a disk, whose responses depend on the host's time, so that runs would not repeat.
         let object =
@@ -76,8 +105,10 @@ impl Machine<'_> {
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let begun = Instant::now();
         let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let output = child.stdout.take();
+        let child = Watched::new(child, limits.host_time);
         let (mut complete, mut last) = (false, Vec::new());
-        if let Some(output) = child.stdout.take() {
+        if let Some(output) = output {
             for line in BufReader::new(output).split(b'\n') {
                 let line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
@@ -88,17 +119,26 @@ impl Machine<'_> {
                 last.push(line);
             }
         }
-        let output = child.wait_with_output().map_err(LabError::io("wait for", "qemu-system-x86_64"))?;
+        let (output, late) = child.end()?;
         if !complete {
+            if let Some(limit) = limits.host_time.filter(|_| late) {
+                return Err(LabError::Guest(format!(
+                    "not over after {} s of this host",
+                    limit.as_secs_f64()
+                )));
+            }
             let words = String::from_utf8_lossy(&output.stderr);
             last.extend(words.lines().map(str::to_owned));
             return Err(LabError::Guest(last_lines(last)));
         }
-        collect(&image, begun.elapsed())
+        let mut outcome = collect(&image, begun.elapsed())?;
+        let release = format!("Linux {}{}\n", self.built.release, self.built.pinned.remark());
+        outcome.texts.push(("release.txt".to_owned(), release));
+        Ok(outcome)
     }
 
     /// Removes the temporary files; errors are ignored.
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         for name in ["record.img", "initrd"] {
             let _ = fs::remove_file(self.scratch.join(name));
         }
@@ -112,7 +152,7 @@ impl Machine<'_> {
     pub fn shell(&self) -> Result<(), LabError> {
         plan::check(self.scenario)?;
         create(&self.scratch)?;
-        let mut machine = self.machine(Purpose::Shell, &[])?;
+        let mut machine = self.machine(Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
         machine.args(["-serial", "mon:stdio"]);
         let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"));
         self.clear();
@@ -133,12 +173,13 @@ impl Machine<'_> {
     }
 
     fn run_command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
-        let mut guest_files = vec![("lab/command".to_owned(), command.as_bytes().to_owned())];
+        let mut archive = initrd::Archive::new();
+        archive.file("lab/command", 0o755, command.as_bytes());
         for path in files {
             let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-            guest_files.push((format!("files/{name}"), read(path)?));
+            archive.file(&format!("files/{name}"), 0o755, &read(path)?);
         }
-        let mut machine = self.machine(Purpose::Command, &guest_files)?;
+        let mut machine = self.machine(Purpose::Command, archive, MEMORY_MB)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
@@ -176,7 +217,13 @@ impl Machine<'_> {
         })
     }
 
-    fn machine(&self, purpose: Purpose, files: &[(String, Vec<u8>)]) -> Result<Command, LabError> {
+    /// The command of a machine whose initial file system has further files.
+    fn machine(
+        &self,
+        purpose: Purpose,
+        mut archive: initrd::Archive,
+        memory_mb: u64,
+    ) -> Result<Command, LabError> {
         let qemu =
             program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
         // The machine is killed when this program dies.
@@ -188,7 +235,6 @@ impl Machine<'_> {
             Err(_) => qemu,
         };
         let initrd = self.scratch.join("initrd");
-        let mut archive = initrd::Archive::new();
         archive.file("init", 0o755, INIT.as_bytes());
         archive.file("lab/settings", 0o644, init::settings(self.scenario, purpose, self.network).as_bytes());
         archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());
@@ -199,9 +245,6 @@ impl Machine<'_> {
             if let Some(text) = config {
                 archive.file(init::AGENT_CONFIG.trim_start_matches('/'), 0o600, text.as_bytes());
             }
-        }
-        for (name, content) in files {
-            archive.file(name, 0o755, content);
         }
         initramfs::add_program(&mut archive, &self.built.program)?;
         // The kernel unpacks concatenated archives.
@@ -217,7 +260,7 @@ impl Machine<'_> {
             "none",
             "-no-reboot",
             "-m",
-            MEMORY,
+            &format!("{memory_mb}M,slots=1,maxmem={}M", memory_mb + 2048),
         ]);
         machine.args(["-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"]);
         machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-cpu", "max,-rdrand,-rdseed"]);
@@ -237,9 +280,11 @@ fn last_lines(mut lines: Vec<String>) -> String {
 }
 
 fn collect(image: &Path, wall: Duration) -> Result<Outcome, LabError> {
-    let mut outcome = Outcome { rows: Vec::new(), texts: Vec::new(), wall };
+    let mut outcome = Outcome { rows: Vec::new(), texts: Vec::new(), files: Vec::new(), wall };
     for (name, content) in unpack(image)? {
-        if name.ends_with(".log") {
+        if name.contains('/') {
+            outcome.files.push((name, content));
+        } else if name.ends_with(".log") {
             let rows = Row::read_all(&mut content.as_slice()).map_err(LabError::io("read", name))?;
             outcome.rows.extend(rows);
         } else {

@@ -1,7 +1,10 @@
 //! The host's part: fetches packages, builds, boots, and converts the logs to a record.
 
+mod applications;
 mod archive;
+mod brought;
 mod build;
+mod commands;
 mod init;
 mod initramfs;
 mod initrd;
@@ -9,19 +12,24 @@ mod kernel;
 mod kernel_modules;
 mod machine;
 mod packages;
+mod pinned;
 mod record;
 mod series;
 mod toolchain;
+mod watched;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::LabError;
 
+pub use brought::{Brought, WORK};
 pub use build::{Built, build};
+pub use commands::{Ended, HostCommand, Request, Results};
 pub use init::Network;
 pub use kernel::Kernel;
 pub use machine::{Machine, Outcome};
+pub use pinned::Pinned;
 
 pub use record::write_record;
 

@@ -1,5 +1,8 @@
 //! Converts the guest's logs to the record of a run, with the tables and the summary of a simulated run.
 
+mod segments;
+mod streams;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +22,7 @@ use crate::log::{self, MpduRow, Row};
 
 /// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS: u64 = 28;
+
 /// Writes the record of a run into `folder`, with the tables of packets and transmissions if `packet_log`. Returns the summary.
 ///
 /// # Errors
@@ -30,6 +34,7 @@ pub fn write_record(
     folder: &Path,
     packet_log: bool,
 ) -> Result<Summary, LabError> {
+    let (own, (scenario, rows)) = (scenario, super::applications::place(scenario, &outcome.rows));
     let info = RunInfo {
         scenario: name.to_owned(),
         scheme: scenario.scheme.to_string(),
@@ -39,7 +44,7 @@ pub fn write_record(
         transmitters: scenario.transmitter_names(),
         drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
     };
-    let measurements = Measurements::of(scenario, &outcome.rows)?;
+    let measurements = Measurements::of(&scenario, &rows)?;
     let tables = Tables { hops: false, series: true, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
@@ -58,7 +63,8 @@ pub fn write_record(
     for row in measurements.distributions() {
         recorder.distribution(row);
     }
-    let summary = measurements.summary(name);
+    let mut summary = measurements.summary(name);
+    super::applications::name_kinds(&mut summary, own.flows.len());
     let simulated = scenario.end().as_secs_f64();
     let performance = Performance {
         events: outcome.rows.len() as u64,
@@ -66,7 +72,7 @@ pub fn write_record(
         simulated_s_per_wall_s: simulated / outcome.wall.as_secs_f64().max(1e-9),
         peak_rss_mb: None,
     };
-    let folder = recorder.finish(&scenario.to_toml(), &summary, &performance)?;
+    let folder = recorder.finish(&own.to_toml(), &summary, &performance)?;
     for (name, text) in &outcome.texts {
         // Files of the agent keep their names; all others are output of the kernel.
         let name = if name.starts_with("agent") { name.clone() } else { format!("kernel-{name}") };
@@ -123,6 +129,7 @@ struct Datagram {
     sent: Instant,
     size: u64,
     frame: u64,
+    entered: Instant,
     arrived: Instant,
     mpdu: Option<MpduRow>,
 }
@@ -234,21 +241,20 @@ impl<'a> Measurements<'a> {
         }
     }
 
-    /// Counts a packet whose fate is known, and keeps its row.
-    fn settle(&mut self, flow: usize, mut row: PacketRow, reason: DropReason) {
+    /// Counts a packet, and keeps its row. `gone` is the reason why it does not arrive; `None`: it has not been dropped.
+    fn settle(&mut self, flow: usize, mut row: PacketRow, gone: Option<DropReason>) {
         let measured = row.sent >= self.from();
         if row.sent >= self.end() {
             return;
         }
+        row.fate = match gone {
+            _ if row.arrived <= self.end() => Fate::Delivered,
+            Some(reason) if row.arrived == Instant::MAX => Fate::Dropped(reason.code()),
+            _ => Fate::Queued,
+        };
         // A packet that arrives after the end of the run counts as queued.
-        let delivered = row.arrived <= self.end();
-        if !delivered && row.arrived != Instant::MAX {
+        if row.fate == Fate::Queued {
             (row.arrived, row.delivered) = (Instant::MAX, Instant::MAX);
-            row.fate = Fate::Queued;
-        } else if delivered {
-            row.fate = Fate::Delivered;
-        } else {
-            row.fate = Fate::Dropped(reason.code());
         }
         let entry = &mut self.flows[flow];
         if measured {
@@ -258,7 +264,8 @@ impl<'a> Measurements<'a> {
                 Fate::Queued => entry.counts.queued += 1,
                 Fate::Dropped(_) => {
                     entry.counts.dropped += 1;
-                    *entry.drops.entry(reason.name().to_owned()).or_default() += 1;
+                    let reason = gone.map_or("", DropReason::name).to_owned();
+                    *entry.drops.entry(reason).or_default() += 1;
                 }
             }
             if let Some(split) = Split::of(&row) {
@@ -274,8 +281,9 @@ impl<'a> Measurements<'a> {
             if let Row::Sent { flow: of, number, at, size, frame } = *row
                 && of == flow as u64
             {
-                let sent = self.time(at);
-                datagrams.insert(number, Datagram { sent, size, frame, arrived: Instant::MAX, mpdu: None });
+                let (sent, never) = (self.time(at), Instant::MAX);
+                let one = Datagram { sent, size, frame, entered: never, arrived: never, mpdu: None };
+                datagrams.insert(number, one);
             }
         }
         for row in rows {
@@ -284,6 +292,12 @@ impl<'a> Measurements<'a> {
                     let at = self.time(*at);
                     if let Some(one) = datagrams.get_mut(number) {
                         one.arrived = one.arrived.min(at);
+                    }
+                }
+                Row::Entry(entry) if entry.flow == flow as u64 => {
+                    let at = self.time(entry.at);
+                    if let Some(one) = datagrams.get_mut(&entry.number) {
+                        one.entered = at;
                     }
                 }
                 Row::Mpdu(mpdu) if mpdu.flow == flow as u64 => {
@@ -309,59 +323,13 @@ impl<'a> Measurements<'a> {
                 self.flows[flow].goodput += payload;
             }
             let mut row = self.row(flow, number, one.size, one.sent, one.mpdu.as_ref());
-            if self.scenario.flows[flow].direction == Direction::Down {
-                // Packets held by the agent count as queued, although mac80211 has not queued them yet.
-                row.enqueued = row.enqueued.min(one.sent + self.scenario.wire.way.delay);
-            }
+            // A packet waits in the access point from its entry on: in the agent, then in mac80211.
+            row.enqueued = row.enqueued.min(one.entered);
             row.arrived = one.arrived;
             row.delivered = one.arrived;
             // Given up by the radio, or dropped by mac80211's queues before.
-            self.settle(flow, row, one.mpdu.map_or(DropReason::Congestion, |mpdu| given_up(&mpdu)));
+            self.settle(flow, row, Some(one.mpdu.map_or(DropReason::Congestion, |mpdu| given_up(&mpdu))));
         }
-    }
-
-    /// Records a TCP flow by its MPDUs: latency from mac80211's queue to the receiver's radio.
-    fn record_stream(&mut self, flow: usize, rows: &[Row]) {
-        let (from, end) = (self.from(), self.end());
-        let mut number = 0;
-        let mut received: Vec<(Instant, u64)> = Vec::new();
-        let mut frames = Vec::new();
-        for row in rows {
-            match row {
-                // Data segments; acknowledgements have the port as their source port.
-                Row::Mpdu(mpdu) if mpdu.flow == flow as u64 && mpdu.queued >= self.zero => {
-                    // The wire's delay is the same in both directions.
-                    let wire = self.scenario.wire.way.delay;
-                    let down = self.scenario.flows[flow].direction == Direction::Down;
-                    let sent = self.time(mpdu.queued) - if down { wire } else { Span::ZERO };
-                    let mut row = self.row(flow, number, mpdu.size, sent, Some(mpdu));
-                    row.delivered = self.time(mpdu.received);
-                    row.arrived = row.delivered;
-                    if !down && row.arrived != Instant::MAX {
-                        row.arrived += wire;
-                    }
-                    number += 1;
-                    self.settle(flow, row, given_up(mpdu));
-                }
-                Row::Stream { flow: of, at, bytes } if *of == flow as u64 => {
-                    let at = self.time(*at);
-                    received.push((at, *bytes));
-                    if at >= from && at <= end {
-                        self.flows[flow].goodput += bytes;
-                    }
-                }
-                Row::Frame { flow: of, created, size } if *of == flow as u64 => {
-                    frames.push((self.time(*created), *size));
-                }
-                _ => {}
-            }
-        }
-        self.record_frames_of_stream(flow, &frames, &received);
-        // The offered load of a saturated stream is its goodput.
-        let entry = &mut self.flows[flow];
-        entry.offered = entry.goodput;
-        entry.sent.clone_from(&received);
-        entry.received = received;
     }
 
     fn deadline(&self, flow: usize) -> Option<Span> {
@@ -385,35 +353,6 @@ impl<'a> Measurements<'a> {
         for (number, (created, arrived, size)) in frames {
             let fate = if arrived == Instant::MAX { FrameFate::Lost } else { FrameFate::Delivered };
             self.record_frame(flow, number, created, arrived, size, fate);
-        }
-    }
-
-    fn record_frames_of_stream(
-        &mut self,
-        flow: usize,
-        frames: &[(Instant, u64)],
-        received: &[(Instant, u64)],
-    ) {
-        let (mut written, mut read) = (0, 0);
-        let mut arrivals = received.iter();
-        let mut last = Instant::ZERO;
-        for (number, (created, size)) in (0u64..).zip(frames) {
-            if *size == 0 {
-                self.record_frame(flow, number, *created, Instant::MAX, 0, FrameFate::Skipped);
-                continue;
-            }
-            written += size;
-            while read < written
-                && let Some((at, bytes)) = arrivals.next()
-            {
-                (last, read) = (*at, read + bytes);
-            }
-            let (at, fate) = if read >= written {
-                (last, FrameFate::Delivered)
-            } else {
-                (Instant::MAX, FrameFate::Unfinished)
-            };
-            self.record_frame(flow, number, *created, at, *size, fate);
         }
     }
 

@@ -10,11 +10,11 @@ use airbound_wifi::mpdu::psdu_size;
 use airbound_wifi::{AckBitmap, Category, Format, Rate};
 
 use super::chain::{step_at, total_tries, used};
+use super::packet::{Packet, packet_of};
 use super::store::Mpdu;
 use super::{InHardware, Medium};
 use crate::channel::Command;
 use crate::log::{self, MpduRow, Row, TxopRow};
-use crate::plan::FIRST_PORT;
 use crate::rates::{self, rate_of};
 
 /// The SNR reported for group frames.
@@ -342,9 +342,23 @@ impl Medium {
     }
 
     pub(super) fn note_mpdu(&mut self, at: AccessId, mpdu: &Mpdu, received: Instant, completed: Instant) {
-        let Some((flow, number, size)) = packet_of(mpdu) else { return };
+        if self.connections {
+            self.note_connection(at, mpdu, received, completed);
+        }
+        let Some(Packet { flow, number, size, .. }) = packet_of(mpdu) else { return };
+        let row = self.mpdu_row(at, mpdu, (received, completed), (flow, number, size));
+        self.rows.push(Row::Mpdu(row));
+    }
+
+    pub(super) fn mpdu_row(
+        &self,
+        at: AccessId,
+        mpdu: &Mpdu,
+        (received, completed): (Instant, Instant),
+        (flow, number, size): (u64, u64, u64),
+    ) -> MpduRow {
         let peer = radio_of(mpdu.peer(), self.radios.len()).unwrap_or(0);
-        self.rows.push(Row::Mpdu(MpduRow {
+        MpduRow {
             flow,
             number,
             station: Self::link(at.tx.0.into(), peer) as u64,
@@ -359,29 +373,6 @@ impl Medium {
             completed,
             tries: mpdu.tries.into(),
             txop: mpdu.txop,
-        }));
-    }
-}
-
-/// Flow, number and size of the IPv4 packet in a QoS data frame that belongs to a flow.
-pub(super) fn packet_of(mpdu: &Mpdu) -> Option<(u64, u64, u64)> {
-    const MAC: usize = 26;
-    const IP: usize = MAC + 8;
-    let head = &mpdu.head;
-    let u16_at = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-    // EtherType IPv4 after LLC and SNAP; an IP header of 20 bytes.
-    if !mpdu.is_qos() || u16_at(MAC + 6) != 0x0800 || head[IP] != 0x45 {
-        return None;
-    }
-    let flow = u16_at(IP + 22).checked_sub(FIRST_PORT).filter(|flow| *flow < 1000)?;
-    let number = match head[IP + 9] {
-        17 => {
-            let mut number = [0; 8];
-            number.copy_from_slice(&head[IP + 28..IP + 36]);
-            u64::from_be_bytes(number)
         }
-        6 => log::NONE,
-        _ => return None,
-    };
-    Some((u64::from(flow), number, u64::from(u16_at(IP + 2))))
+    }
 }

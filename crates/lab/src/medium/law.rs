@@ -19,7 +19,8 @@ use airbound_scenario::Scenario;
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::{AckBitmap, Category};
 
-use super::exchange::{packet_of, radio_of};
+use super::exchange::radio_of;
+use super::packet::packet_of;
 use super::store::Mpdu;
 use super::{ACCESS_POINT, InHardware, Medium, Radio, done};
 use crate::LabError;
@@ -100,7 +101,7 @@ impl LawDriver {
     pub(super) fn enqueue(&mut self, now: Instant, category: Category, station: StationId, mpdu: Mpdu) {
         let number = self.next_number;
         self.next_number += 1;
-        let flow = packet_of(&mpdu).and_then(|(flow, ..)| u32::try_from(flow).ok());
+        let flow = packet_of(&mpdu).and_then(|packet| u32::try_from(packet.flow).ok());
         let size = ByteCount::new(mpdu.size.as_u64().saturating_sub(self.overhead.as_u64()));
         let flow = FlowId(flow.map_or(0, |flow| flow + 1));
         let packet = PlainPacket { number, category, size, ..PlainPacket::new(station, flow) };

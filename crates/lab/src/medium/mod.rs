@@ -5,8 +5,10 @@
 //! simulator; queues, rate control and the number of tries are the kernel's, or at the access point those of Law.
 
 mod chain;
+mod connection;
 mod exchange;
 mod law;
+mod packet;
 mod store;
 
 use std::collections::VecDeque;
@@ -91,6 +93,10 @@ pub struct Medium {
     noise: f64,
     /// Time zero of the scenario; before it channels have the quality of time zero.
     zero: Instant,
+    /// Flows of the scenario.
+    flows: u16,
+    /// Whether packets of other connections are logged too.
+    connections: bool,
     now: Instant,
     winners: Vec<AccessId>,
     /// The beacon on the air.
@@ -159,6 +165,8 @@ impl Medium {
             seed,
             noise: noise.value(),
             zero: Instant::MAX,
+            flows: u16::try_from(scenario.flows.len()).unwrap_or(u16::MAX),
+            connections: false,
             now,
             winners: Vec::new(),
             beacon: None,
@@ -181,6 +189,7 @@ impl Medium {
         match event {
             Event::Time(_) => {}
             Event::Frame(frame) => self.on_frame(&frame),
+            Event::Entry(entry) => self.rows.extend(packet::row_of(&entry).map(Row::Entry)),
             Event::Edca { radio, queue, aifsn, cw_min, cw_max, txop } => {
                 let at = AccessId { tx: TxId(radio.into()), category: category_of(queue) };
                 let Some(one) = self.radios.get_mut(usize::from(radio)) else { return };
