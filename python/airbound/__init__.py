@@ -11,6 +11,9 @@ First steps::
 
     airbound.compare("vr-congested", ["fifo", "linux", "last-pq"]).table
 
+    with airbound.emulate("vr-congested", scheme="last-pq") as net:    # real programs, on Linux
+        net.station("headset").run(["ping", "-c", "3", "server"])
+
 Names of columns and keys end in their units (``_ns``, ``_ms``, ``_mbps``, ``_bytes``; see docs/reference/file-formats.md). The same
 scenario, scheme and seed give the same rows on every machine.
 """
@@ -23,6 +26,7 @@ from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeErro
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
 
 if TYPE_CHECKING:
+    from airbound.emulation import Emulation, EmulationError, Host, emulate
     from airbound.results import Comparison, RunResult, load
     from airbound.runs import compare, run
     from airbound.sweeps import SweepResult, sweep
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Emulation",
+    "EmulationError",
+    "Host",
     "Packet",
     "QueueScheme",
     "Rate",
@@ -46,6 +53,7 @@ __all__ = [
     "__version__",
     "compare",
     "control",
+    "emulate",
     "load",
     "run",
     "shipped",
@@ -55,10 +63,14 @@ __all__ = [
 #: Names that need polars and matplotlib, whose import takes most of a second; the command does not need them.
 _LAZY = {
     "Comparison": "airbound.results",
+    "Emulation": "airbound.emulation",
+    "EmulationError": "airbound.emulation",
+    "Host": "airbound.emulation",
     "RunResult": "airbound.results",
     "SweepResult": "airbound.sweeps",
     "load": "airbound.results",
     "compare": "airbound.runs",
+    "emulate": "airbound.emulation",
     "run": "airbound.runs",
     "sweep": "airbound.sweeps",
 }

@@ -110,15 +110,15 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The default seed of runs."""
+        """The default seed of runs: an integer from 0 to 2^63 - 1."""
 
     @property
     def duration_ns(self) -> int:
-        """The measured time, after the warm-up."""
+        """The measured time after the warm-up, ns."""
 
     @property
     def warm_up_ns(self) -> int:
-        """The time simulated before the measurement."""
+        """The time simulated before the measurement, ns."""
 
     @property
     def schemes(self) -> list[str]:
@@ -160,7 +160,7 @@ class Packet:
 
     @property
     def station(self) -> int:
-        """The next hop."""
+        """The number of the next hop."""
 
     @property
     def category(self) -> Category:
@@ -183,7 +183,7 @@ class Rate:
     def __new__(cls, text: str) -> Rate: ...
     @property
     def bits_per_s(self) -> int:
-        """The bit rate."""
+        """The rate, bit/s."""
 
     @property
     def format(self) -> str:
@@ -199,11 +199,11 @@ class Rate:
 
     @property
     def width_mhz(self) -> int:
-        """The channel width."""
+        """The channel width, MHz."""
 
     @property
     def guard_interval_ns(self) -> int:
-        """The guard interval."""
+        """The guard interval, ns."""
 
     def __hash__(self) -> int: ...
 
@@ -212,9 +212,9 @@ class Window:
     """The congestion window, in segments."""
 
     cwnd: int
-    """The congestion window, at least 1."""
+    """The congestion window, segments; at least 1."""
     ssthresh: int
-    """The slow-start threshold."""
+    """The slow-start threshold, segments."""
     def __len__(self) -> int: ...
 
 @final
@@ -291,7 +291,7 @@ class Wqm:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The current B_min and B_max."""
+        """The current B_min and B_max, packets."""
 
     def begin(self, rate: int, subframes: int | None = None) -> None:
         """The initial stage: B from the bandwidth-delay product at ``rate`` bit/s (equation 1). Further calls have no effect."""
@@ -345,16 +345,16 @@ class RateAllocator:
 
     def __new__(cls, **parameters: Value) -> RateAllocator: ...
     def join(self, now: int, station: int) -> None:
-        """A station starts to receive data."""
+        """A station, by its number, starts to receive data at ``now`` (ns)."""
 
     def join_uplink(self, now: int, station: int) -> None:
-        """A station starts to send."""
+        """A station, by its number, starts to send at ``now`` (ns)."""
 
     def leave(self, now: int, station: int) -> None:
-        """A station stops receiving data."""
+        """A station, by its number, stops receiving data at ``now`` (ns)."""
 
     def leave_uplink(self, now: int, station: int) -> None:
-        """A station stops sending."""
+        """A station, by its number, stops sending at ``now`` (ns)."""
 
     def on_report(
         self,
@@ -383,7 +383,7 @@ class RateAllocator:
         """
 
     def on_deadline(self, now: int) -> bool:
-        """Allocates rates if the deadline has passed. Returns whether they may have changed."""
+        """Allocates rates if the deadline has passed at ``now`` (ns). Returns whether they may have changed."""
 
     def rate(self, station: int) -> int:
         """The downlink rate of a station's payload, bit/s; 0 for an unknown station."""
@@ -412,7 +412,7 @@ class Grant:
 
     @property
     def station(self) -> int:
-        """The receiver."""
+        """The number of the receiver."""
 
     @property
     def packets(self) -> list[int]:
@@ -420,7 +420,7 @@ class Grant:
 
     @property
     def series(self) -> list[tuple[Rate, int]]:
-        """The rate chain: rates and tries."""
+        """The rate chain: rates, and the number of tries of each."""
 
     @property
     def give_up_after(self) -> int | None:

@@ -32,13 +32,13 @@ class PlumAllocation(NamedTuple):
     shares: list[tuple[int, int]]
     """Uplink and downlink rate of each participant, bit/s."""
     utility: float
-    """(1 - rho) mean + rho fairness (Plum, equation 1)."""
+    """(1 - rho) mean + rho fairness (Plum, equation 1), without a unit."""
     mean: float
     """The mean QoE, 0 to 1."""
     fairness: float
     """1 - 2 sigma of the QoE, 0 to 1 (equation 2)."""
     bound: float | None
-    """A proven upper bound of the utility of any allocation; ``None`` for the convex square, where local optima are compared."""
+    """A proven upper bound of the utility of any allocation, without a unit; ``None`` for the convex square, where local optima are compared."""
 
 
 def plum_allocation(

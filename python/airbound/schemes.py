@@ -55,7 +55,7 @@ class Site:
     number: int
     """0 is the access point, 1 the first station; for senders the number of the flow."""
     seed: int
-    """The seed of its random numbers."""
+    """The seed of its random numbers: an integer of 64 bits."""
 
 
 class _Part:
@@ -174,20 +174,23 @@ class RateScheme(_Part):
         """The rates that each station can receive, in ascending order."""
 
     def add_station(self, station: int, rates: Sequence[Rate]) -> None:
-        """A station appeared. Called before any other method about it."""
+        """A station appeared: its number, and its rates in ascending order of bit/s. Called before any other method about it."""
         self.rates[station] = rates
 
     def series(self, now: int, station: int, mpdus: int) -> Sequence[tuple[Rate, int]]:
         """Returns the rate chain of the next transmission to a station: 1 to 4 steps of a rate and its tries, 1 to 255.
 
-        ``mpdus`` is the expected size of the aggregate.
+        ``mpdus`` is the expected number of packets in the aggregate.
         """
         raise NotImplementedError(f"{type(self).__name__} does not implement series(), which returns the rates to try")
 
     def on_report(
         self, now: int, station: int, used: Sequence[tuple[Rate, int]], mpdus: int, acknowledged: int
     ) -> None:
-        """A transmission ended: the steps used, with the tries made of each. A success is that of the last step."""
+        """A transmission ended at ``now`` (ns): the steps used, with the number of tries made of each, and its MPDUs.
+
+        A success is that of the last step.
+        """
 
     def on_link_stats(self, now: int, station: int, snr_db: float | None, rate: int | None) -> None:
         """The link changed: signal-to-noise ratio at the receiver, and the rate in bit/s if it is set elsewhere."""

@@ -50,7 +50,7 @@ class SweepResult:
 
     @property
     def results(self) -> pl.DataFrame:
-        """The data set by cell, scheme in the order of the grid, seed and flow."""
+        """The data set, one row per run and flow: by cell, scheme in the order of the grid, seed and flow. Units end the columns' names."""
         return self.scan().collect()
 
     @property

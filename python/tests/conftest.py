@@ -3,6 +3,8 @@
 import airbound
 import pytest
 
+pytest_plugins = ["airbound.testing"]
+
 #: Changes that shorten a scenario to 1 s.
 SHORT = {"duration": "1 s", "warm-up": "100 ms"}
 

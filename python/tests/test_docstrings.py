@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,3 +46,42 @@ def test_every_public_name_has_a_docstring() -> None:
             if not name.startswith("__"):
                 missing |= set(undocumented(getattr(module, name), name, stubs))
     assert not missing, sorted(missing)
+
+
+#: A unit, or a word that says of what a number is a count or an index.
+UNIT = re.compile(
+    r"\b(ns|ms|s|seconds|bit/s|kb/s|Mb/s|MHz|dB|m|bytes|packets?|MPDUs?|frames?|[Ss]egments?|shares?|number|integer|index|percentile"
+    r"|columns|unit|exit code|jobs|0 to 1)\b"
+)
+NUMBER = re.compile(r"\b(int|float|Series)\b")
+#: Parts of the native module that the package wraps: modules export what is public.
+PRIVATE = {"main", "run", "compare", "report", "verdict", "execute", "plum_allocation", "Sweep"}
+
+
+def annotated(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Public functions and attributes of a file: name, type of the result, types of the arguments, docstring."""
+
+    def walk(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+        for node, below in zip(body, [*body[1:], None]):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in PRIVATE:
+                yield from walk(node.body, f"{node.name}.")
+            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.name not in PRIVATE:
+                given = " ".join(ast.unparse(one.annotation) for one in [*node.args.args, *node.args.kwonlyargs] if one.annotation)
+                yield prefix + node.name, ast.unparse(node.returns) if node.returns else "", given, ast.get_docstring(node) or ""
+            elif isinstance(node, ast.AnnAssign) and prefix:
+                text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
+                yield prefix + ast.unparse(node.target), ast.unparse(node.annotation), "", str(text)
+
+    yield from walk(ast.parse(path.read_text()).body, "")
+
+
+def test_numbers_have_units_and_data_frames_say_what_a_row_is() -> None:
+    folder = Path(airbound.__file__).parent
+    missing = []
+    for path in [*sorted(folder.glob("*.py")), folder / "_native.pyi"]:
+        for name, result, given, text in annotated(path):
+            if "DataFrame" in result and not re.search(r"\brows?\b", text):
+                missing.append(f"{path.name}: {name}: meaning of a row")
+            elif (NUMBER.search(result) or NUMBER.search(given)) and not UNIT.search(text):
+                missing.append(f"{path.name}: {name}: unit")
+    assert not missing, missing

@@ -141,6 +141,25 @@ def test_nothing_overflows_or_overlaps(browser: Any, pages: dict[str, Path], nam
     assert said == []
 
 
+#: Plots that are not wide and go on beyond their box, and the smallest text of the others in pixels.
+FITS = """() => {
+  const seen = [...document.querySelectorAll("figure:not(.wide) .plot")].filter((one) => one.getClientRects().length);
+  const sizes = seen.flatMap((one) => [...one.querySelectorAll("text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * one.getBoundingClientRect().width / one.viewBox.baseVal.width));
+  const cut = seen.filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth + 1);
+  return [seen.length, cut.map((one) => one.getAttribute("aria-label")), Math.min(...sizes)];
+}"""
+
+
+@pytest.mark.parametrize("name", ["comparison", "crowd", "run", "lines"])
+def test_plots_fit_a_telephone(browser: Any, pages: dict[str, Path], name: str) -> None:
+    page, _ = opened(browser, pages[name], 360)
+    count, cut, smallest = page.evaluate(FITS)
+    assert count > 0
+    assert cut == []
+    assert smallest >= 9
+
+
 @pytest.mark.parametrize("name", ["comparison", "crowd", "run", "lines", "cells"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_contrast(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:

@@ -1,7 +1,9 @@
 //! The bridge: packets of hosts enter the simulation when they come, and leave it when they are due.
 
 use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
+use airbound_linux::internet::Internet;
 use airbound_linux::packet::Headers;
 use airbound_linux::tun::{Tun, wait};
 use airbound_sim::{Passed, Run};
@@ -55,6 +57,8 @@ struct Aggregate {
 pub struct Bridge {
     hosts: Hosts,
     tuns: Vec<Tun>,
+    /// The ways out, by host. Where packets come from and go to, they are counted behind all hosts.
+    internet: Vec<Option<Internet>>,
     lanes: Lanes,
     clock: Clock,
     /// The time before a deadline at which it ceases to sleep.
@@ -75,6 +79,7 @@ impl Bridge {
     #[must_use]
     pub fn new(hosts: Hosts, tuns: Vec<Tun>, lanes: Lanes, clock: Clock, margin: Span) -> Self {
         Self {
+            internet: Vec::new(),
             hosts,
             tuns,
             lanes,
@@ -90,6 +95,11 @@ impl Bridge {
             refused: 0,
             capture: None,
         }
+    }
+
+    /// Gives hosts their ways out of the emulation, one for each host that has one, or nothing at all.
+    pub fn open(&mut self, internet: Vec<Option<Internet>>) {
+        self.internet = internet;
     }
 
     /// Captures the packets of stations from now on.
@@ -146,8 +156,13 @@ impl Bridge {
 
     fn sleep(&mut self, wake: Wake, length: Span) {
         let begun = airbound_linux::now();
-        let tuns: &[Tun] = if wake == Wake::Packets { &self.tuns } else { &[] };
-        wait(tuns, length);
+        let tuns =
+            self.tuns.iter().map(Tun::as_fd).chain(self.internet.iter().flatten().map(Internet::as_fd));
+        let none = std::iter::empty::<BorrowedFd<'_>>();
+        match wake {
+            Wake::Packets => wait(tuns, length),
+            Wake::Time => wait(none, length),
+        }
         let woken = airbound_linux::now();
         self.rest.on_sleep(woken, woken.since(begun));
     }
@@ -181,9 +196,17 @@ impl Bridge {
                 self.aggregate = Some(Aggregate { to, due, first: before, last: before });
             }
             let bytes = &self.inside[place].bytes;
-            self.refused += u64::from(!self.tuns[to].write(bytes));
+            let is_taken = match to.checked_sub(self.tuns.len()) {
+                None => self.tuns[to].write(bytes),
+                Some(station) => self
+                    .internet
+                    .get_mut(station)
+                    .and_then(Option::as_mut)
+                    .is_some_and(|out| out.write(bytes)),
+            };
+            self.refused += u64::from(!is_taken);
             if let Some(capture) = &mut self.capture
-                && self.hosts.all()[to].place != Place::Wire
+                && place_of(&self.hosts, to) != Place::Wire
             {
                 capture.add(at, bytes);
             }
@@ -207,7 +230,8 @@ impl Bridge {
     /// Reads packets of all hosts; returns whether there may be more.
     fn take_in(&mut self, run: &mut Run) -> Result<bool, (usize, io::Error)> {
         let mut more = false;
-        for from in 0..self.tuns.len() {
+        let hosts = self.tuns.len();
+        for from in 0..hosts + self.internet.len() {
             for count in 1..=BATCH {
                 let place = self.free.pop().unwrap_or_else(|| {
                     self.inside.push(Inside::default());
@@ -215,13 +239,18 @@ impl Bridge {
                 });
                 let bytes = &mut self.inside[place].bytes;
                 bytes.resize(MTU as usize, 0);
-                match self.tuns[from].read(bytes) {
+                let read = match (from.checked_sub(hosts), self.internet.get_mut(from % hosts)) {
+                    (None, _) => self.tuns[from].read(bytes),
+                    (Some(_), Some(Some(out))) => out.read(bytes),
+                    _ => Ok(None),
+                };
+                match read {
                     Ok(Some(length)) => bytes.truncate(length),
                     Ok(None) => {
                         self.free.push(place);
                         break;
                     }
-                    Err(error) => return Err((from, error)),
+                    Err(error) => return Err((from % hosts, error)),
                 }
                 if !self.enter(run, from, place) {
                     self.free.push(place);
@@ -236,18 +265,22 @@ impl Bridge {
     fn enter(&mut self, run: &mut Run, from: usize, place: usize) -> bool {
         let inside = &mut self.inside[place];
         if let Some(capture) = &mut self.capture
-            && self.hosts.all()[from].place != Place::Wire
+            && place_of(&self.hosts, from) != Place::Wire
         {
             capture.add(run.now(), &inside.bytes);
         }
         let headers = Headers::read(&inside.bytes);
-        let to = headers.as_ref().and_then(|headers| self.hosts.of_address(headers.destination));
+        let to = headers.as_ref().and_then(|headers| {
+            let has_way_out = self.internet.get(from).is_some_and(Option::is_some);
+            let out = (has_way_out && Hosts::is_outside(headers.destination)).then(|| self.tuns.len() + from);
+            self.hosts.of_address(headers.destination).or(out)
+        });
         let (Some(headers), Some(to)) = (headers, to) else {
             self.strays += 1;
             return false;
         };
         let hosts = self.hosts.all();
-        let (station, leg) = match (hosts[from].place, hosts[to].place) {
+        let (station, leg) = match (place_of(&self.hosts, from), place_of(&self.hosts, to)) {
             // Behind the wire nothing is modelled.
             (Place::Wire, Place::Wire) => {
                 self.refused += u64::from(!self.tuns[to].write(&inside.bytes));
@@ -257,6 +290,7 @@ impl Bridge {
             (Place::Station(_), Place::Wire) => (from, Leg::Up),
             (Place::Station(_), Place::Station(_)) => (from, Leg::ToAccessPoint),
         };
+        let inside = &mut self.inside[place];
         inside.to = to;
         inside.goes_on = leg == Leg::ToAccessPoint;
         inside.headers = Some(headers);
@@ -295,4 +329,9 @@ impl Bridge {
         let dropped: Option<u64> = self.tuns.iter_mut().map(Tun::dropped).sum();
         dropped.map(|dropped| dropped.max(self.refused))
     }
+}
+
+/// The place of a host; the internet is behind the wire.
+fn place_of(hosts: &Hosts, number: usize) -> Place {
+    hosts.all().get(number).map_or(Place::Wire, |host| host.place)
 }

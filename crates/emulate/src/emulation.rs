@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use airbound_linux::internet::Internet;
 use airbound_linux::namespace::{Closed, Network, Sign, World, set_exact_timers, set_real_time};
 use airbound_linux::tun::Tun;
 use airbound_record::{ApplicationFlow, EmulationSummary, Lateness, RunFolder, Summary};
@@ -15,7 +16,7 @@ use crate::capture::{Capture, Prepared};
 use crate::clock::Clock;
 use crate::enter::sign_of;
 use crate::error::EmulateError;
-use crate::hosts::{Hosts, PREFIX, Place, switch_file};
+use crate::hosts::{GATEWAY, Hosts, PREFIX, Place, switch_file};
 use crate::jobs::Jobs;
 use crate::lanes::Lanes;
 use crate::machine::Machine;
@@ -67,6 +68,7 @@ pub struct Emulation {
     built: BuiltRun,
     lanes: Lanes,
     tuns: Vec<Tun>,
+    internet: Vec<Option<Internet>>,
     closed: Closed,
     capture: Option<Prepared>,
     class: Class,
@@ -129,14 +131,19 @@ impl Emulation {
         let capture = request.capture.as_deref().map(Prepared::new).transpose()?;
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let mut signs: Vec<Sign> = hosts.all().iter().filter_map(|_| Sign::blank().ok()).collect();
-        let world = World::enter(&files(&hosts))?;
+        let internet = ways_out(&hosts, request.internet)?;
+        let world = World::enter(&files(&hosts, request.internet))?;
         let (mut networks, mut tuns) = (Vec::new(), Vec::new());
         for (number, host) in hosts.all().iter().enumerate() {
             networks.push(world.add_network()?);
             let (four, six) = Hosts::addresses(number);
             let addresses = [(four.into(), PREFIX.0), (six.into(), PREFIX.1)];
             let device = if host.place == Place::Wire { "eth0" } else { "air0" };
-            tuns.push(Tun::create(device, MTU, DEVICE_QUEUE, &addresses)?);
+            let tun = Tun::create(device, MTU, DEVICE_QUEUE, &addresses)?;
+            if internet.get(number).is_some_and(Option::is_some) {
+                tun.set_way_out()?;
+            }
+            tuns.push(tun);
         }
         let number = |host: &str| hosts.number(host).and_then(|number| networks.get(number));
         let commands = request
@@ -153,6 +160,7 @@ impl Emulation {
             built,
             lanes,
             tuns,
+            internet,
             closed,
             capture,
             class,
@@ -188,7 +196,19 @@ impl Emulation {
     }
 
     fn run_reporting(self, stop: &AtomicBool, report: SyncSender<Status>) -> Result<Finished, EmulateError> {
-        let Self { request, hosts, built, lanes, mut tuns, closed, capture, class, _networks, _signs } = self;
+        let Self {
+            request,
+            hosts,
+            built,
+            lanes,
+            mut tuns,
+            internet,
+            closed,
+            capture,
+            class,
+            _networks,
+            _signs,
+        } = self;
         let mut paced = built.record(&request.folder, request.tables)?;
         let run = paced.run();
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up);
@@ -208,6 +228,7 @@ impl Emulation {
         let began = airbound_linux::now();
         let clock = Clock::new(began, run.now());
         let mut bridge = Bridge::new(hosts.clone(), tuns, lanes, clock, class.margin());
+        bridge.open(internet);
         if let Some(capture) = capture {
             bridge.capture(capture.begin()?);
         }
@@ -293,16 +314,28 @@ fn summary(bridge: &mut Bridge, class: Class, (processors, steal): (f64, Option<
     }
 }
 
+/// The ways out of stations, by host; none at all where none is wanted.
+fn ways_out(hosts: &Hosts, wanted: bool) -> Result<Vec<Option<Internet>>, EmulateError> {
+    let hosts = if wanted { hosts.all() } else { &[] };
+    let ways = hosts.iter().enumerate().map(|(number, host)| {
+        let start = || Internet::start(Hosts::addresses(number).0, PREFIX.0, GATEWAY);
+        (host.place != Place::Wire).then(start).transpose()
+    });
+    Ok(ways.collect::<Result<_, _>>()?)
+}
+
 /// The files that hosts see with other content.
-fn files(hosts: &Hosts) -> [(&'static Path, String); 3] {
+fn files(hosts: &Hosts, has_way_out: bool) -> [(&'static Path, String); 3] {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let switch = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
+    let names = if has_way_out {
+        format!("nameserver {GATEWAY}\n")
+    } else {
+        "# An emulation has no name server; its hosts are in /etc/hosts.\n".to_owned()
+    };
     [
         (Path::new("/etc/hosts"), hosts.hosts_file(own.trim())),
-        (
-            Path::new("/etc/resolv.conf"),
-            "# An emulation has no name server; its hosts are in /etc/hosts.\n".to_owned(),
-        ),
+        (Path::new("/etc/resolv.conf"), names),
         (Path::new("/etc/nsswitch.conf"), switch_file(&switch)),
     ]
 }

@@ -8,6 +8,8 @@ use crate::error::EmulateError;
 
 /// Name of the host behind the wire that each emulation has.
 pub const SERVER: &str = "server";
+/// The address beyond the wire that is the name server of stations which reach the internet; no host has it.
+pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 /// Length of the prefix that all hosts share, of IPv4 and of IPv6.
 pub const PREFIX: (u8, u8) = (16, 64);
 
@@ -106,6 +108,15 @@ impl Hosts {
         (number < self.0.len()).then_some(number)
     }
 
+    /// Whether a packet to this address leaves the emulation, where there is a way out.
+    #[must_use]
+    pub fn is_outside(address: IpAddr) -> bool {
+        let IpAddr::V4(address) = address else { return false };
+        let is_single = !(address.is_multicast() || address.is_broadcast() || address.is_unspecified());
+        let is_inside = address.octets().starts_with(&[10, 77]) || address.is_loopback();
+        address == GATEWAY || (is_single && !is_inside)
+    }
+
     /// The file `/etc/hosts` of all hosts; `own` is the name of this machine.
     #[must_use]
     pub fn hosts_file(&self, own: &str) -> String {
@@ -162,6 +173,12 @@ mod tests {
             ["10.77.0.0", "10.77.0.4", "10.77.255.255", "8.8.8.8", "ff02::1", "fd77:a1b0::4", "::"]
         {
             assert_eq!(hosts.of_address(stranger.parse().expect("an address")), None, "{stranger}");
+        }
+        for outside in ["8.8.8.8", "192.168.1.1", "10.77.255.254"] {
+            assert!(Hosts::is_outside(outside.parse().expect("an address")), "{outside}");
+        }
+        for inside in ["10.77.0.9", "127.0.0.1", "224.0.0.251", "255.255.255.255", "0.0.0.0", "2001:db8::1"] {
+            assert!(!Hosts::is_outside(inside.parse().expect("an address")), "{inside}");
         }
         let text = hosts.hosts_file("pc");
         assert!(text.starts_with("127.0.0.1 localhost pc\n") && text.contains("10.77.0.3 cloud\n"), "{text}");

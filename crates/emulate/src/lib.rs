@@ -36,4 +36,4 @@ pub mod slots;
 
 pub use emulation::{Class, Emulation, Finished, Status};
 pub use error::EmulateError;
-pub use request::{HostCommand, Request};
+pub use request::{HostCommand, Request, without};

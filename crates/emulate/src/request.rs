@@ -36,6 +36,8 @@ pub struct Request {
     pub without: Vec<String>,
     /// Demands on flows of applications.
     pub protected: Vec<Protected>,
+    /// Whether stations reach the internet, over the air and through this machine.
+    pub internet: bool,
     /// The run ends after this time at the latest.
     pub limit: Option<Span>,
     /// Folder of the results.
@@ -79,17 +81,24 @@ impl Request {
     /// # Errors
     /// There is no such flow.
     pub(crate) fn scenario(&self) -> Result<Scenario, EmulateError> {
-        let mut scenario = self.opened.scenario.clone();
-        for wanted in &self.without {
-            let is_meant = |flow: &airbound_scenario::Flow| {
-                wanted == "all" || flow.name == *wanted || flow.group == *wanted
-            };
-            if wanted != "all" && !self.opened.scenario.flows.iter().any(is_meant) {
-                let flows = self.opened.scenario.flows.iter().map(|flow| flow.name.as_str());
-                return Err(EmulateError::NoFlow { flow: wanted.clone(), known: list(flows) });
-            }
-            scenario.flows.retain(|flow| !is_meant(flow));
-        }
-        Ok(scenario)
+        without(&self.opened.scenario, &self.without)
     }
+}
+
+/// A scenario without some flows and groups of flows; `all` stands for all of them.
+///
+/// # Errors
+/// There is no such flow.
+pub fn without(whole: &Scenario, flows: &[String]) -> Result<Scenario, EmulateError> {
+    let mut scenario = whole.clone();
+    for wanted in flows {
+        let is_meant =
+            |flow: &airbound_scenario::Flow| wanted == "all" || flow.name == *wanted || flow.group == *wanted;
+        if wanted != "all" && !whole.flows.iter().any(is_meant) {
+            let known = list(whole.flows.iter().map(|flow| flow.name.as_str()));
+            return Err(EmulateError::NoFlow { flow: wanted.clone(), known });
+        }
+        scenario.flows.retain(|flow| !is_meant(flow));
+    }
+    Ok(scenario)
 }

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""A call between two Chromiums, WebRTC as it is on any site, and what each of them sees.
+
+  call.py serve                        the signalling server and one end of the call, on HTTP port 8080
+  call.py join HOST [--seconds 20]     the other end; prints the figures of both as JSON
+
+Each end sends a video of noise (320x180, 30 frames a second), since the picture of Chromium's own false camera hardly takes a bit.
+Addresses are shown to the other end (`WebRtcHideLocalIpsWithMdns` off): hosts of an emulation have no multicast DNS.
+"""
+
+import argparse
+import http.server
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+PORT = 8080
+WIDTH, HEIGHT, FPS = 320, 180, 30
+#: Edge of a block of one brightness; smaller ones take more than a call of this size is given.
+BLOCK = 10
+
+#: One end of a call. The one that answers is the server's own.
+PAGE = """<!doctype html><title>call</title><video id="other" autoplay muted playsinline></video><script>
+const words = new URLSearchParams(location.search);
+const me = words.get("me"), other = me === "caller" ? "answerer" : "caller", seconds = Number(words.get("seconds"));
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const post = (name, value) => fetch("/" + name, { method: "POST", body: JSON.stringify(value) });
+const take = async (name) => { for (;;) { const got = await fetch("/" + name); if (got.status === 200) return got.json(); await wait(100); } };
+const gaps = [];
+let before = null;
+function onFrame(now) {
+  if (before !== null) gaps.push(now - before);
+  before = now;
+  document.getElementById("other").requestVideoFrameCallback(onFrame);
+}
+async function call() {
+  const peer = new RTCPeerConnection();
+  const camera = await navigator.mediaDevices.getUserMedia({ video: { width: %d, height: %d, frameRate: %d } });
+  camera.getTracks().forEach((track) => peer.addTrack(track, camera));
+  peer.ontrack = (event) => { const video = document.getElementById("other"); video.srcObject = event.streams[0];
+    video.requestVideoFrameCallback(onFrame); };
+  const gathered = new Promise((done) => { peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done(); });
+  if (me === "caller") {
+    await peer.setLocalDescription(await peer.createOffer());
+    await gathered;
+    await post("offer", peer.localDescription);
+    await peer.setRemoteDescription(await take("answer"));
+  } else {
+    await peer.setRemoteDescription(await take("offer"));
+    await peer.setLocalDescription(await peer.createAnswer());
+    await gathered;
+    await post("answer", peer.localDescription);
+  }
+  for (let tries = 0; peer.connectionState !== "connected"; tries++) {
+    if (tries > 150) throw new Error("no connection: " + peer.iceConnectionState);
+    await wait(100);
+  }
+  await wait(1000 * seconds);
+  const figures = {};
+  for (const one of (await peer.getStats()).values()) {
+    if (one.type === "inbound-rtp" && one.kind === "video") Object.assign(figures, {
+      frames: one.framesDecoded, kbps: 8 * one.bytesReceived / 1000 / seconds, lost: one.packetsLost, freezes: one.freezeCount,
+      jitter_buffer_ms: 1000 * one.jitterBufferDelay / one.jitterBufferEmittedCount });
+    if (one.type === "candidate-pair" && one.nominated) figures.rtt_ms = 1000 * one.totalRoundTripTime / one.responsesReceived;
+    if (one.type === "outbound-rtp") figures.target_kbps = one.targetBitrate / 1000;
+  }
+  gaps.sort((a, b) => a - b);
+  figures.gap_p99_ms = gaps[Math.floor(gaps.length * 0.99)];
+  figures.gaps_over_100_ms = gaps.filter((gap) => gap > 100).length;
+  for (const key in figures) figures[key] = Math.round(figures[key] * 10) / 10;
+  await post(me, figures);
+}
+call().catch((error) => post(me, { error: String(error) }));
+</script>""" % (WIDTH, HEIGHT, FPS)
+
+
+class Meeting(http.server.BaseHTTPRequestHandler):
+    """Serves the page, and keeps what one end says until the other end asks."""
+
+    said = {}
+    started = []
+
+    def answer(self, code, body=b"", kind="application/json"):
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        if path == "/page":
+            self.answer(200, PAGE.encode(), "text/html")
+        elif path in self.said:
+            self.answer(200, self.said[path])
+        else:
+            self.answer(404)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/begin":
+            Meeting.said.clear()
+            Meeting.started.append(browse("localhost", "answerer", float(body)))
+        elif self.path == "/end":
+            while Meeting.started:
+                end(Meeting.started.pop())
+        else:
+            Meeting.said[self.path] = body
+        self.answer(200)
+
+    def log_message(self, *_):
+        pass
+
+
+def noise(path):
+    """A second of noise in blocks as Y4M, which an encoder cannot make small."""
+    source = random.Random(1)
+    with open(path, "wb") as file:
+        file.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
+        for _ in range(FPS):
+            file.write(b"FRAME\n")
+            for _ in range(HEIGHT // BLOCK):
+                file.write(b"".join(bytes([value]) * BLOCK for value in source.randbytes(WIDTH // BLOCK)) * BLOCK)
+            file.write(bytes([128]) * (WIDTH * HEIGHT // 2))
+
+
+def browse(host, me, seconds):
+    """Starts a Chromium as one end of the call: the process and its folder."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        sys.exit("call: there is no chromium; on Debian: apt-get install chromium")
+    place = tempfile.TemporaryDirectory(prefix="call-")
+    film = pathlib.Path(place.name) / "noise.y4m"
+    noise(film)
+    site = f"http://{host}:{PORT}"
+    words = [program, "--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={place.name}/profile"]
+    words += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-video-capture={film}"]
+    words += [f"--unsafely-treat-insecure-origin-as-secure={site}", "--disable-features=WebRtcHideLocalIpsWithMdns"]
+    words += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"]
+    # Chromium's own sandbox refuses root.
+    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    words += [f"{site}/page?me={me}&seconds={seconds}"]
+    log = None if os.environ.get("CALL_LOG") else subprocess.DEVNULL
+    return subprocess.Popen(words, stdout=log, stderr=log), place
+
+
+def end(started):
+    process, place = started
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    shutil.rmtree(place.name, ignore_errors=True)
+
+
+def serve():
+    class Both(http.server.ThreadingHTTPServer):
+        address_family = 10  # IPv6, and IPv4 with it
+
+    Both(("::", PORT), Meeting).serve_forever()
+
+
+def join(host, seconds):
+    asked = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    site = f"http://{host}:{PORT}"
+    asked.open(urllib.request.Request(f"{site}/begin", str(seconds).encode()), timeout=30).read()
+    started = browse(host, "caller", seconds)
+    figures = {}
+    try:
+        limit = time.monotonic() + seconds + 60
+        for me in ("caller", "answerer"):
+            while me not in figures:
+                try:
+                    figures[me] = json.load(asked.open(f"{site}/{me}", timeout=30))
+                except urllib.error.HTTPError:
+                    if time.monotonic() > limit:
+                        sys.exit(f"call: the {me} said nothing")
+                    time.sleep(0.2)
+    finally:
+        end(started)
+        threading.Thread(target=asked.open, args=(urllib.request.Request(f"{site}/end", b""),), daemon=True).start()
+        time.sleep(0.5)
+    print(json.dumps(figures))
+    if any("error" in one for one in figures.values()):
+        sys.exit(1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, dest="command")
+    commands.add_parser("serve")
+    other = commands.add_parser("join")
+    other.add_argument("host")
+    other.add_argument("--seconds", type=float, default=20.0)
+    chosen = vars(parser.parse_args())
+    serve() if chosen.pop("command") == "serve" else join(**chosen)
+
+
+if __name__ == "__main__":
+    main()
