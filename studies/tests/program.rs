@@ -36,6 +36,20 @@ fn tables_of_users_are_looked_at_first() {
     assert!(text.contains("nowhere has no table; allowed are files named hidden.csv"), "{text}");
 }
 
+#[test]
+fn a_table_without_rows_is_refused() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("tables")).expect("a folder");
+    let shipped = include_str!("../data/ns3-lostack.csv");
+    let head = shipped.lines().find(|line| !line.starts_with('#')).expect("names of columns");
+    std::fs::write(place.path("tables/lostack.csv"), head).expect("a file");
+    let output = place.run(&["validate", "ns3", "--quick", "--data", "tables"]);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("lostack.csv: has no row; allowed are tables with at least one"), "{errors}");
+    assert!(output.stdout.is_empty());
+}
+
 fn printed(place: &Place, arguments: &[&str]) -> String {
     let output = place.run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -148,8 +148,10 @@ fn show(
     let (simulated, simulated_folder) =
         simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), verbosity)?;
     let mut rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
+    let mut beside = one.beside(&agent, &simulated);
     if !quick.is_empty() {
         rows = rows.into_iter().map(first_look).collect();
+        beside = beside.into_iter().map(first_look).collect();
     }
     let mut runs = Vec::new();
     for (label, record) in
@@ -161,8 +163,11 @@ fn show(
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     let mut text = validation_grid(one.title(), &rows).to_text(output::width());
+    text += "\n";
+    text += &validation_grid("The simulator beside the agent", &beside).to_text(output::width());
     text += &format!("\nReport: {}\n\n", report.display());
     output::say(verbosity, &text)?;
+    rows.extend(beside);
     Ok(rows)
 }
 

@@ -122,17 +122,16 @@ impl Demonstration {
     }
 }
 
-/// Seconds of a run say less than its full length: a first look judges each aim with a quarter of slack, and shows that one.
+/// Seconds of a run say less than its full length: a first look judges each aim with a quarter of slack, and shows it.
 #[must_use]
 pub fn first_look(row: ValidationRow) -> ValidationRow {
     const SLACK: f64 = 1.25;
     let (Some(aim), Some(tolerance)) = (row.reference, row.tolerance) else { return row };
-    let eased = match tolerance {
-        Tolerance::AtLeast => aim / SLACK,
-        Tolerance::AtMost => aim * SLACK,
-        Tolerance::Relative(_) | Tolerance::Absolute(_) | Tolerance::Factor(_) | Tolerance::Range(..) => {
-            return row;
-        }
+    let (eased, tolerance) = match tolerance {
+        Tolerance::AtLeast => (aim / SLACK, tolerance),
+        Tolerance::AtMost => (aim * SLACK, tolerance),
+        Tolerance::Relative(share) => (aim, Tolerance::Relative(share * SLACK)),
+        Tolerance::Absolute(_) | Tolerance::Factor(_) | Tolerance::Range(..) => return row,
     };
     let note = format!("aim {aim}, with slack for a short run; {}", row.note);
     ValidationRow::judged(row.id, row.metric, row.unit, Some(eased), row.measured, Some(tolerance), note)
@@ -428,5 +427,7 @@ mod tests {
         assert_eq!(judge((8.0, Tolerance::AtMost), 10.1), Some(false));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 4.1), Some(true));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 3.9), Some(false));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.2), Some(true));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.3), Some(false));
     }
 }

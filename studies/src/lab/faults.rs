@@ -2,6 +2,7 @@
 //! its lines.
 
 use airbound_report::{Tolerance, ValidationRow};
+use serde_json::Value;
 
 /// The cases, for the shell of the laboratory's machine.
 pub const FAULTS: &str = include_str!("../../../lab/guest/faults.sh");
@@ -39,7 +40,7 @@ const fn case(
     Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 17] = [
     case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
@@ -56,6 +57,8 @@ const CASES: [Case; 15] = [
     case("rules-flushed", "somebody else removes all rules", Some(100.0), true, true),
     case("overload", "more comes than the radio carries", None, true, true),
     case("clock-jumps", "the clock of the day jumps by an hour, back by two", Some(100.0), true, true),
+    case("flow-offload", "a flowtable leads the protected stream past the agent", Some(100.0), true, true),
+    case("runtime-control", "the demand on a stream changes beside seven downloads", None, true, true),
 ];
 
 /// One line of the script.
@@ -94,7 +97,69 @@ fn line<'a>(output: &'a str, name: &str) -> Option<Line<'a>> {
 /// Returns the rows of the script's output: two or three for each case, not run where a line is missing.
 #[must_use]
 pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
-    CASES.iter().flat_map(|case| rows_of(case, line(output, case.name))).collect()
+    let cases = CASES.iter().flat_map(|case| rows_of(case, line(output, case.name)));
+    cases
+        .chain(DEMANDS_MS.iter().map(|demand| demand_row(output, *demand)))
+        .chain([wrong_demand(output), unseen(output)])
+        .collect()
+}
+
+/// The demands of the case `runtime-control`, one after the other.
+const DEMANDS_MS: [u32; 3] = [25, 20, 15];
+
+/// A demand that was changed while the agent ran: its percentile while it was in force, as the agent's answer to the next change has it.
+fn demand_row(output: &str, demand_ms: u32) -> ValidationRow {
+    let prefix = format!("demand {demand_ms} ");
+    let answer = output.lines().find_map(|line| line.strip_prefix(&prefix));
+    let answer: Option<Value> = answer.and_then(|answer| serde_json::from_str(answer).ok());
+    let before = answer.map(|answer| answer["before"].clone());
+    let before = before.filter(|before| before["demand_ms"].as_f64() == Some(f64::from(demand_ms)));
+    ValidationRow::judged(
+        "runtime-control",
+        format!("95th percentile while {demand_ms} ms are demanded"),
+        "ms",
+        Some(f64::from(demand_ms)),
+        before.as_ref().and_then(|before| before["measured_ms"].as_f64()),
+        Some(Tolerance::AtMost),
+        before.map_or_else(String::new, |before| {
+            format!("met in {} of {} s", before["seconds_met"], before["seconds"])
+        }),
+    )
+}
+
+/// Journal and status 2 s after packets of a protected stream began to pass the agent.
+fn unseen(output: &str) -> ValidationRow {
+    let words = output.lines().find_map(|line| line.strip_prefix("unseen "));
+    let said: Vec<&str> = words.map(|words| words.split_whitespace().collect()).unwrap_or_default();
+    let right = matches!(said[..], ["met", "unknown", lines] if lines != "0");
+    ValidationRow::judged(
+        "flow-offload",
+        "within 2 s the journal says so, and the demand is unknown",
+        "",
+        Some(1.0),
+        (!said.is_empty()).then(|| f64::from(u8::from(right))),
+        Some(Tolerance::AtLeast),
+        match said[..] {
+            [before, after, lines] => {
+                format!("demand {before} before, {after} after; {lines} lines in the journal")
+            }
+            _ => String::new(),
+        },
+    )
+}
+
+/// The exit code of `airbound agent set` with a demand that cannot be kept.
+fn wrong_demand(output: &str) -> ValidationRow {
+    let said = output.lines().find_map(|line| line.strip_prefix("wrong-demand ")?.split_once(' '));
+    ValidationRow::judged(
+        "runtime-control",
+        "exit code when 1 us is demanded",
+        "",
+        Some(2.0),
+        said.and_then(|(code, _)| code.parse().ok()),
+        Some(Tolerance::Range(2.0, 2.0)),
+        said.map_or_else(String::new, |(_, sentence)| sentence.to_owned()),
+    )
 }
 
 fn rows_of(case: &Case, line: Option<Line<'_>>) -> Vec<ValidationRow> {
@@ -172,6 +237,14 @@ mod tests {
         };
         assert_eq!(of("killed"), [Some(true), Some(true)]);
         assert_eq!(of("hangs"), [Some(false), Some(true)]);
+        assert!(of("runtime-control").iter().all(Option::is_none));
+        let demands = "demand 25 {\"before\": {\"demand_ms\": 25.0, \"measured_ms\": 24.5, \"seconds\": 5, \"seconds_met\": 5}}\n\
+                       demand 20 {\"before\": {\"demand_ms\": 20.0, \"measured_ms\": 20.5}}\n\
+                       demand 15 {\"before\": {\"demand_ms\": 20.0, \"measured_ms\": 1.0}}\n\
+                       wrong-demand 2 demand.latency is 1 us\nunseen met met 0\n";
+        let kept: Vec<_> = fault_rows(demands).iter().rev().take(5).map(ValidationRow::within).collect();
+        assert_eq!(kept, [Some(false), Some(true), None, Some(false), Some(true)]);
+        assert_eq!(unseen("unseen met unknown 1\n").within(), Some(true));
         // What the script did not come to is not judged.
         assert_eq!(of("overload"), [None, None]);
         assert!(rows.iter().any(|row| row.note.contains("9 packets held before")));

@@ -1,5 +1,6 @@
 //! The laboratory: the simulator beside the real Linux stack, demonstrations of the agent, and faults.
 
+mod beside;
 mod demonstrations;
 mod faults;
 mod stack;

@@ -116,11 +116,12 @@ pub fn rows_of(folder: &Path, effort: Effort) -> Result<Vec<ValidationRow>, Tabl
         let file = folder.join(kind.file);
         let text = std::fs::read_to_string(&file)
             .map_err(|source| TableError::Read { file: file.clone(), source })?;
-        (kind.check)(&Table::of(&text)).map_err(|(line, problem)| TableError::Content {
-            file,
-            line,
-            problem,
-        })?;
+        let table = Table::of(&text);
+        let checked = (kind.check)(&table).and_then(|()| match table.rows().next() {
+            Some(_) => Ok(()),
+            None => Err((None, "has no row; allowed are tables with at least one".to_owned())),
+        });
+        checked.map_err(|(line, problem)| TableError::Content { file, line, problem })?;
         texts.push((kind, text));
     }
     let mut rows = Vec::new();

@@ -11,6 +11,8 @@ use crate::trial::in_parallel;
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-capture.csv");
+/// With the error curves of ns-3's NIST model in both.
+const REFERENCE_NIST: &str = include_str!("../../../data/ns3-capture-nist.csv");
 
 /// Attempts before a frame is dropped.
 const ATTEMPTS: u32 = 7;
@@ -45,6 +47,9 @@ pub(super) fn check(table: &Table<'_>) -> Result<(), Problem> {
         if !["none", "simple_5dB"].contains(&row.text("frame_capture")) {
             return Err(super::wrong(&row, "frame_capture", "none or simple_5dB"));
         }
+        if !["", "table", "nist"].contains(&row.text("error_model")) {
+            return Err(super::wrong(&row, "error_model", "table or nist"));
+        }
         if !(1..=3600).contains(&row.whole("measured_s")) {
             return Err(super::wrong(&row, "measured_s", "1 to 3600 seconds"));
         }
@@ -66,12 +71,13 @@ fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
     );
     let weak = LEVEL - reference.number("gap_db").unwrap_or(0.0);
     let takeover = if reference.text("frame_capture") == "none" { "none" } else { "5 dB" };
+    let curves = if is_nist(reference) { "nist" } else { "soft" };
     let hearing = match reference.text("all_hear") {
         "1" => "",
         _ => "[hearing]\nmatrix = { strong = [], weak = [] }",
     };
     let scenario = Scene::uplinks(effort.seconds(seconds, seconds.div_ceil(3)), 1, rate, 5, Some(ATTEMPTS))
-        .air("countdown = \"idle-slots\"\nerror-model = \"soft\"")
+        .air(&format!("countdown = \"idle-slots\"\nerror-model = \"{curves}\""))
         .stations("strong", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
         .stations("weak", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
         .flow("strong", &saturating)
@@ -84,6 +90,11 @@ fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
     Trial::new(name(reference), scenario.text(), seed)
 }
 
+/// Whether ns-3 ran with its NIST model; without that column it ran with its tables, which `soft` comes next to.
+fn is_nist(reference: &Row<'_>) -> bool {
+    reference.text("error_model") == "nist"
+}
+
 fn name(reference: &Row<'_>) -> String {
     let hidden = if reference.text("all_hear") == "1" { "in hearing" } else { "hidden" };
     let takeover = if reference.text("frame_capture") == "none" { "" } else { ", takeover" };
@@ -91,7 +102,9 @@ fn name(reference: &Row<'_>) -> String {
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    rows_of(&Table::of(REFERENCE), effort)
+    let mut rows = rows_of(&Table::of(REFERENCE), effort)?;
+    rows.extend(rows_of(&Table::of(REFERENCE_NIST), effort)?);
+    Ok(rows)
 }
 
 /// Mean figures of one case.
@@ -123,10 +136,11 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
         mean.strong_failed += watch.of(1).failed_share() / runs;
         mean.weak_failed += watch.of(2).failed_share() / runs;
     }
+    let rung = if is_nist(reference) { "ns3-capture-nist" } else { "ns3-capture" };
     let row = |metric: &str, unit: &str, column: &str, measured: f64, tolerance, note: &str| {
         let metric = format!("{metric}, {}", name(reference));
         let reference = reference.number(column);
-        ValidationRow::judged("ns3-capture", metric, unit, reference, Some(measured), tolerance, note)
+        ValidationRow::judged(rung, metric, unit, reference, Some(measured), tolerance, note)
     };
     let relative = Some(Tolerance::Relative(0.05));
     let share = Some(Tolerance::Absolute(0.03));
@@ -157,16 +171,22 @@ mod tests {
         let table = Table::of(REFERENCE);
         assert_eq!(check(&table), Ok(()));
         assert_eq!(table.rows().count(), 40);
+        let table = Table::of(REFERENCE_NIST);
+        assert_eq!(check(&table), Ok(()));
+        assert!(table.rows().count() == 54 && table.rows().all(|row| is_nist(&row)));
     }
 
     #[test]
     fn tables_of_users_are_checked() {
-        let head = COLUMNS.join(",");
+        let head = format!("{},error_model", COLUMNS.join(","));
         let problem = |row: &str| check(&Table::of(&format!("{head}\n{row}\n"))).expect_err(row);
         let (line, text) = problem("7,1,0,none,1,0,1,0,2,6");
         assert!(line == Some(2) && text.contains("rate_mbps is \"7\"; allowed is a rate"), "{text}");
         assert!(problem("6,1,-3,none,1,0,1,0,2,6").1.contains("gap_db is \"-3\""));
         assert!(problem("6,1,3,some,1,0,1,0,2,6").1.contains("allowed is none or simple_5dB"));
         assert!(problem("6,1,3,none,x,0,1,0,2,6").1.contains("goodput_strong_mbps is \"x\""));
+        assert!(
+            problem("6,1,3,none,1,0,1,0,2,6,yans").1.contains("error_model is \"yans\"; allowed is table")
+        );
     }
 }

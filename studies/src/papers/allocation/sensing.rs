@@ -22,9 +22,9 @@ const NETWORKS: [&str; 4] = ["one station", "one station, losses", "five station
 enum Clock {
     /// A card's.
     Card,
-    /// A kernel's, late by up to so many microseconds, grouped by a learnt threshold.
+    /// A kernel's, behind the reordering buffer and late by up to so many microseconds.
     Kernel(u64),
-    /// A socket's, behind the reordering buffer.
+    /// Those of a card, behind the reordering buffer.
     Socket,
 }
 
@@ -41,7 +41,7 @@ impl Clock {
     fn stamped(self, arrived: &[Arrived]) -> Vec<(Instant, u64)> {
         let mut seen: Vec<(Instant, u64)> = arrived.iter().map(|one| (one.exchanged, one.packet)).collect();
         // A card sees packets before they are put in order.
-        if self != Self::Socket {
+        if self == Self::Card {
             seen.sort_unstable();
         }
         let mut draws = Draws::new(1, 0);
@@ -49,8 +49,7 @@ impl Clock {
             Self::Kernel(jitter) => Span::from_micros(jitter).mul_f64(draws.unit()),
             Self::Card | Self::Socket => Span::ZERO,
         };
-        // A kernel takes packets in the order of their arrival; a socket's are released together with the frame that ended the
-        // wait.
+        // Behind the reordering buffer packets are released together with the frame that ended the wait.
         let mut last = Instant::ZERO;
         for (at, _) in &mut seen {
             last = last.max(*at + late());
@@ -71,6 +70,7 @@ fn error(run: &Measured, clock: Clock) -> Option<f64> {
     let stamps = if matches!(clock, Clock::Kernel(_)) { Stamps::Jittered } else { Stamps::Exact };
     let config = SensorConfig { stamps, lively: Span::ZERO, ..SensorConfig::default() };
     let mut sensor = FrameSensor::new(config).ok()?;
+    let rate = run.aggregates.sent.iter().find(|one| one.station == 1).map(|one| one.rate);
     let (mut frames, mut transmissions) = (0_u64, 0_u64);
     for (at, packet) in clock.stamped(&run.aggregates.arrived) {
         while let Some(due) = sensor.next_deadline().filter(|due| *due <= at) {
@@ -79,7 +79,7 @@ fn error(run: &Measured, clock: Clock) -> Option<f64> {
             transmissions += u64::from(report.transmissions);
         }
         let payload = ByteCount::new(PAYLOAD);
-        sensor.on_packet(&Observation { at, sequence: packet / stride, payload, rate: None });
+        sensor.on_packet(&Observation { at, sequence: packet / stride, packets: 1, payload, rate });
     }
     let truth = mean_level(run, |one| one.station == 1)?;
     (frames > 0).then(|| 100.0 * (transmissions as f64 / frames as f64 / truth - 1.0))

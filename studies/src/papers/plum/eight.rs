@@ -28,6 +28,11 @@ const THRESHOLDS: [f64; 7] = [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0];
 const CAPACITIES: [u32; 6] = [80, 90, 100, 110, 120, 140];
 /// Share of each of the two of one trace, in per cent of it.
 const PARTS: [u32; 5] = [30, 40, 50, 70, 100];
+/// Clients of one trace.
+const SHARING: usize = 2;
+/// Numbers of clients beside the judged one, and capacities of a server in Mb/s.
+const SHARED_CLIENTS: [usize; 7] = [3, 4, 5, 6, CLIENTS, 12, 16];
+const SHARED_SERVERS: [u32; 3] = [150, 200, 300];
 
 /// The share of seconds above a threshold, of an even split and of the oracle, by threshold and by capacity.
 fn thresholds(conferences: &Conferences) -> Grid {
@@ -88,12 +93,39 @@ pub(super) fn distribution(conferences: &Conferences) -> Part {
 
 /// Mean downlink of the two that share a trace, and of the others.
 fn two_and_others(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 2] {
-    [0..2, 2..CLIENTS].map(|range: std::ops::Range<usize>| {
+    let of = |part: fn(&[ClientOutcome]) -> &[ClientOutcome]| {
         conferences.mean(links, scheme, |outcome: &ConferenceOutcome| {
-            let clients = &outcome.clients[range.clone()];
+            let clients = part(&outcome.clients);
             clients.iter().map(|client| client.down_mbps).sum::<f64>() / clients.len() as f64
         })
-    })
+    };
+    [of(|clients| &clients[..SHARING]), of(|clients| &clients[SHARING..])]
+}
+
+/// The two that share a trace and the others, each under an even split and under the oracle, with the oracle's gains in per cent.
+fn even_and_oracle(conferences: &Conferences, set: Set, setting: SharedSetting) -> [f64; 6] {
+    let of = |division| {
+        let model = Model { part: setting.part, ..Model::paper(division) };
+        let SharedSetting { clients, server, .. } = setting;
+        two_and_others(conferences, Links::Traces { set, clients, sharing: SHARING, server, model }, VANILLA)
+    };
+    let [even, oracle] = [Division::Even, Division::Oracle].map(of);
+    let gains = [0, 1].map(|place| gain(oracle[place], even[place]));
+    [even[0], oracle[0], even[1], oracle[1], gains[0], gains[1]]
+}
+
+/// A setting of the two that share a trace.
+#[derive(Clone, Copy)]
+struct SharedSetting {
+    clients: usize,
+    /// The server's capacity in Mb/s, where it has one.
+    server: Option<u32>,
+    /// Share of the trace that each of the two has, in per cent.
+    part: u32,
+}
+
+impl SharedSetting {
+    const JUDGED: Self = Self { clients: CLIENTS, server: None, part: 50 };
 }
 
 /// Two of the clients behind one trace.
@@ -101,7 +133,7 @@ pub(super) fn shared(conferences: &Conferences) -> Part {
     let mut table = CLAIMS.table("shared", &[]);
     let mut rows = Vec::new();
     for set in Set::ALL {
-        let links = |model| Links::Traces { set, clients: CLIENTS, sharing: 2, server: None, model };
+        let links = |model| Links::Traces { set, clients: CLIENTS, sharing: SHARING, server: None, model };
         let even = BASELINES.map(|scheme| (scheme, Model::paper(Division::Even), scheme));
         let oracle = [("oracle", Model::paper(Division::Oracle), VANILLA)];
         let of_loop = SCHEMES.map(|scheme| (scheme, Model::LOOP, scheme));
@@ -128,17 +160,19 @@ pub(super) fn shared(conferences: &Conferences) -> Part {
     }
     let mut parts = CLAIMS.table("shared-parts", &[]);
     for (set, part) in Set::ALL.into_iter().flat_map(|set| PARTS.map(|part| (set, part))) {
-        let of = |division| {
-            let model = Model { part, ..Model::paper(division) };
-            let links = Links::Traces { set, clients: CLIENTS, sharing: 2, server: None, model };
-            two_and_others(conferences, links, VANILLA)
-        };
-        let [even, oracle] = [Division::Even, Division::Oracle].map(of);
-        let gains = [0, 1].map(|place| gain(oracle[place], even[place]));
-        let values = [even[0], oracle[0], even[1], oracle[1], gains[0], gains[1]];
+        let values = even_and_oracle(conferences, set, SharedSetting { part, ..SharedSetting::JUDGED });
         parts.rows.push(cells(&[set.name(), &format!("{part} %")], values));
     }
-    Part { rows, chapter: CLAIMS.chapter("shared", vec![table, parts], Vec::new()) }
+    let mut by_clients = CLAIMS.table("shared-clients", &[]);
+    let ample = SHARED_CLIENTS.map(|clients| SharedSetting { clients, ..SharedSetting::JUDGED });
+    let servers = SHARED_SERVERS.map(|mbps| SharedSetting { server: Some(mbps), ..SharedSetting::JUDGED });
+    let settings = ample.into_iter().chain(servers);
+    for (set, setting) in Set::ALL.into_iter().flat_map(|set| settings.clone().map(move |one| (set, one))) {
+        let server = setting.server.map_or("ample".to_owned(), |mbps| format!("{mbps} Mb/s"));
+        let texts = [set.name(), &setting.clients.to_string(), &server];
+        by_clients.rows.push(cells(&texts, even_and_oracle(conferences, set, setting)));
+    }
+    Part { rows, chapter: CLAIMS.chapter("shared", vec![table, parts, by_clients], Vec::new()) }
 }
 
 /// The terms of equation 1, performance and fairness, under a scheme.
