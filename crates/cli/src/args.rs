@@ -410,9 +410,30 @@ impl Cli {
     ///
     /// A negative number is taken for the value of the option before it, so that the option can say what is allowed.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let arguments = with_negative_times(arguments);
         let matches = with_negative_numbers(Self::command()).try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
+}
+
+/// A negative time behind an option that needs no value is meant as its value: `--late -3ms` becomes `--late=-3ms`, which is refused as
+/// a time.
+fn with_negative_times(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let is_negative = argument
+            .to_str()
+            .and_then(|text| text.strip_prefix('-'))
+            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit() || first == '.'));
+        match joined.last_mut() {
+            Some(option) if is_negative && option == "--late" => {
+                option.push("=");
+                option.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
 }
 
 fn with_negative_numbers(command: clap::Command) -> clap::Command {

@@ -57,6 +57,10 @@ pub(crate) enum CliError {
     #[cfg(target_os = "linux")]
     #[error("{0}")]
     Emulated(String, u8),
+    /// A command that entered an emulation ended so, and has said why.
+    #[cfg(target_os = "linux")]
+    #[error("the command ended with {0}")]
+    Entered(u8),
     /// An emulation does not count, where only one that does will do.
     #[cfg(target_os = "linux")]
     #[error("this run does not count: more than 1 % of its packets were more than 1 ms late")]
@@ -93,7 +97,7 @@ impl CliError {
             #[cfg(target_os = "linux")]
             Self::Emulate(EmulateError::Device { .. }) | Self::Uncounted => 1,
             #[cfg(target_os = "linux")]
-            Self::Emulated(_, code) => *code,
+            Self::Emulated(_, code) | Self::Entered(code) => *code,
             Self::Elsewhere(code) => *code,
             Self::Command(code) => *code,
             Self::AgentEnded(2) => 2,

@@ -33,6 +33,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, host: Host) -> u8 {
     };
     match outcome {
         Ok(()) => 0,
+        // As `env` or `nsenter`: its standard error is the command's alone.
+        #[cfg(target_os = "linux")]
+        Err(CliError::Entered(code)) => code,
         Err(error) => {
             output::complain(&error);
             error.code()

@@ -14,6 +14,8 @@ pub(crate) enum Agent {
     Run(AgentRun),
     /// Show the state of a running agent
     Status(AgentStatus),
+    /// Change a demand of a running agent
+    Set(AgentSet),
     /// Report the features of kernel and driver, and those that the agent would use
     Probe(AgentProbe),
 }
@@ -75,6 +77,32 @@ pub(crate) struct AgentStatus {
     /// Print it once
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo airbound agent set --rule vr --p95 15ms
+  sudo airbound agent set --iface wlan0 --rule vr --latency 15ms --percentile 99
+
+The agent goes on with what it holds. Its configuration is not changed: the next start begins with that. Rules of --protect are named \
+protect-1, protect-2 and so on; `airbound agent status` lists them. Only the agent's user, and root, may change demands.")]
+pub(crate) struct AgentSet {
+    /// Interface of the agent [default: the only one that an agent runs for]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) iface: Option<String>,
+    /// Name of the rule
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rule: String,
+    /// Demanded 95th percentile of the latency
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["latency", "percentile"], required_unless_present_any = ["latency", "percentile"])]
+    pub(crate) p95: Option<Span>,
+    /// Demanded latency, at the percentile that the rule has
+    #[arg(long, value_name = "TIME")]
+    pub(crate) latency: Option<Span>,
+    /// Percentile of the demand, above 0, up to 100
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) percentile: Option<f64>,
 }
 
 #[derive(Debug, Args)]

@@ -21,7 +21,8 @@ Examples:
   airbound emulate my-flat --on laptop \"ping -c 20 phone\" --on phone \"sleep 20\"
   airbound emulate my-flat --shell                 then, elsewhere: airbound emulate enter server
 
-Hosts find each other by name (server, stations, those of --wired) and have no way out: neither internet nor the networks of this machine. \
+Hosts find each other by name (server, stations, those of --wired) and have no way out, unless --internet is there: neither internet nor \
+the networks of this machine. \
 The exit code is that of the command on the station. Results go to standard error and to a folder; with --json they go to standard output, \
 and the output of commands to standard error."
 )]
@@ -86,6 +87,9 @@ pub(crate) struct EmulateRun {
     /// Demanded 95th percentile of the latency; one for all conditions, or one for each
     #[arg(long, value_name = "TIME", requires = "protect")]
     pub(crate) p95: Vec<Span>,
+    /// Let stations reach the internet, over the air and through this machine (IPv4, by the program passt)
+    #[arg(long)]
+    pub(crate) internet: bool,
     /// End the commands after this time
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) limit: Option<Span>,

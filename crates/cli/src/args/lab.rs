@@ -1,9 +1,11 @@
 //! Arguments of `airbound lab`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use airbound_lab::host::Kernel;
 use airbound_lab::plan;
+use airbound_units::Span;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Elsewhere, Source};
@@ -15,6 +17,8 @@ pub(crate) enum Lab {
     Build(LabBuild),
     /// Run a scenario on the real stack; the record is that of a simulated run
     Run(LabRun),
+    /// Run programs on the real stack in virtual time: the same bytes each time
+    Exec(Box<LabExec>),
     /// Demonstrate the agent on the real stack: aims, measured values, verdicts, a report
     #[command(disable_help_flag = true)]
     Demo(Elsewhere),
@@ -74,6 +78,74 @@ pub(crate) struct LabRun {
     pub(crate) log_packets: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab exec lab-hello --server \"iperf3 -s -1\" -- iperf3 -c server -t 3
+  airbound lab exec lab-weak --server \"python3 -m http.server 80\" --with page.html \\
+      -- curl -s -o copy.html http://server/page.html
+  airbound lab exec lab-hello --with client.py --with server.py \\
+      --server \"python3 server.py\" --for 20s -- python3 client.py server
+  airbound lab exec lab-hello --without all --bring /etc/ssl -- ./my-program
+
+Programs are those of this machine; they come with their libraries, scripts with their interpreters, Python with its modules. They start in \
+/files, which holds what --with named; what they leave there is in the folder of the results. Time is virtual: same program, files, \
+scenario, seed and kernel, same bytes. The exit code is that of the command on the station; results go to standard error. \
+`airbound emulate` takes the same options and runs in real time: faster, and never twice the same.")]
+pub(crate) struct LabExec {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    #[command(flatten)]
+    pub(crate) build: LabBuild,
+    #[command(flatten)]
+    pub(crate) network: LabNetwork,
+    /// The access point's driver: a card's queue, or Law with queue, rates, retries and time limits of its own
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) driver: LabDriver,
+    /// Run the agent, with these arguments of `airbound agent run --iface wlan0`
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    pub(crate) agent: Option<String>,
+    /// The agent's configuration file
+    #[arg(long, value_name = "FILE", requires = "agent")]
+    pub(crate) agent_config: Option<PathBuf>,
+    /// Station of the command [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) station: Option<String>,
+    /// Run a shell command on the server, behind the wire; repeatable
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) server: Vec<String>,
+    /// Run a shell command on a station; repeatable
+    #[arg(long, num_args = 2, value_names = ["STATION", "COMMAND"])]
+    pub(crate) on: Vec<String>,
+    /// Leave out a flow of the scenario, or all; repeatable
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) without: Vec<String>,
+    /// Copy a file or folder into the folder in which the commands start; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub(crate) with: Vec<PathBuf>,
+    /// Bring a program by its name, or a file or folder at its own path; repeatable
+    #[arg(long, value_name = "NAME|PATH")]
+    pub(crate) bring: Vec<String>,
+    /// Set a variable of the commands' environment; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Ask the commands to end after this time of theirs
+    #[arg(long = "for", value_name = "TIME", default_value = "60s")]
+    pub(crate) limit: Span,
+    /// Give up after this time of this machine [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) host_time: Option<Span>,
+    /// Folder for the results [default: runs/SCENARIO-exec]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Log packets to packets.parquet and transmissions to txops.parquet
+    #[arg(long)]
+    pub(crate) log_packets: bool,
+    /// Command on the station, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+}
+
 /// The part of the driver of the access point's radio that decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LabDriver {
@@ -130,6 +202,8 @@ pub(crate) struct LabShell {
 pub(crate) enum LabGuest {
     /// Run the medium
     Medium,
+    /// Run the commands of all hosts
+    Commands,
     /// Set time zero of the scenario
     Zero,
     /// Run the ends of flows at a node

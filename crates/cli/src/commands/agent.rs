@@ -10,14 +10,16 @@ use std::thread;
 use std::time::Duration;
 
 use airbound_agent::config::{Config, Metrics, Rule};
+use airbound_agent::control;
 use airbound_agent::datapath::{Around, Plan, Process};
 use airbound_agent::supervise::{Ended, Heartbeat, supervise};
+use airbound_agent::timeline::Timeline;
 use airbound_agent::{AgentError, datapath, http, status};
 use airbound_control::queue::Demand;
 use airbound_linux::nftables;
 use airbound_linux::privileges::{self, Capability};
 
-use crate::args::agent::{Agent, AgentRun, AgentStatus};
+use crate::args::agent::{Agent, AgentRun, AgentSet, AgentStatus};
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::{interrupt, output};
@@ -31,6 +33,7 @@ pub(super) fn agent(agent: Agent, verbosity: Verbosity) -> Result<(), CliError> 
         Agent::Run(run) => start(&run, verbosity),
         Agent::Probe(asked) => probe::probe(&asked, verbosity),
         Agent::Status(status) => show(&status, verbosity),
+        Agent::Set(change) => set(&change, verbosity),
     }
 }
 
@@ -129,7 +132,13 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     // Held until this process ends.
     let _only = datapath::only_agent_of(plan.interface_name(), Process::Holds)?;
     let mut heart = Heartbeat::new();
-    let mut beat = || heart.beat();
+    let mut timeline = Timeline::default();
+    let mut beat = || {
+        if run.record.is_some() {
+            timeline.note(&http::current(&shared));
+        }
+        heart.beat()
+    };
     let mut opened = || {
         // Ctrl-C reaches the whole group; the parent tells when to end.
         interrupt::listen();
@@ -145,7 +154,7 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
         Around { beat: &mut beat, opened: &mut opened, shared: Some(shared.clone()), secret: secret() };
     let result = plan.run(around);
     if let Some(folder) = &run.record {
-        airbound_agent::record::write(folder, &http::current(&shared))?;
+        airbound_agent::record::write(folder, &http::current(&shared), &timeline)?;
     }
     Ok(result?)
 }
@@ -154,6 +163,22 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
 fn secret() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
+}
+
+/// Changes a demand of a running agent.
+fn set(change: &AgentSet, verbosity: Verbosity) -> Result<(), CliError> {
+    let socket =
+        control::find(Path::new(control::FOLDER), change.iface.as_deref()).map_err(CliError::Input)?;
+    let request = control::Request {
+        rule: change.rule.clone(),
+        latency: change.p95.or(change.latency),
+        percentile: change.p95.map(|_| 95.0).or(change.percentile),
+    };
+    let changed = control::change(&socket, &request).map_err(CliError::Input)?;
+    if verbosity.json {
+        return Ok(output::json(&changed)?);
+    }
+    Ok(output::print(&changed.to_text())?)
 }
 
 fn show(asked: &AgentStatus, verbosity: Verbosity) -> Result<(), CliError> {

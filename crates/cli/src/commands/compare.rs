@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::Summary;
-use airbound_report::{Answer, Comparison, Trial};
+use airbound_report::{Alike, Answer, Attempt, Comparison, Trial};
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::{Finished, Matrix, Opened, jobs};
 use serde::Serialize;
@@ -25,6 +25,10 @@ struct Results<'a> {
     verdict: Answer,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Trial>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<Vec<Attempt>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alike: Option<Vec<Alike>>,
     runs: Vec<Outcome<'a>>,
 }
 
@@ -49,6 +53,16 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
     let threads = jobs::threads(compare.effort.jobs);
     let shown = Shown { why: compare.why, members: compare.effort.members, open: compare.open };
     self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
+}
+
+/// Further runs that test what the verdict says.
+struct Tried {
+    /// The bottleneck, its cause taken away.
+    why: Option<Trial>,
+    /// Advice that was followed.
+    attempts: Vec<Attempt>,
+    /// Schemes that decided alike, without a queue below theirs.
+    alike: Vec<Alike>,
 }
 
 /// Parts of a comparison that are asked for.
@@ -79,26 +93,39 @@ pub(super) fn matrix(
 ) -> Result<(), CliError> {
     let progress = Progress::new(verbosity);
     let mut finished = matrix.run(opened, threads, folder, &progress)?;
-    let trial = if shown.why { matrix.why(opened, &finished.comparison, threads, &progress)? } else { None };
+    let tried = if shown.why {
+        let of = &finished.comparison;
+        Some(Tried {
+            why: matrix.why(opened, of, threads, &progress)?,
+            attempts: matrix.follow(opened, of, threads, &progress)?,
+            alike: matrix.why_alike(opened, of, threads, &progress)?,
+        })
+    } else {
+        None
+    };
     drop(progress);
     let report = folder.join(REPORT);
-    if let Some(trial) = &trial {
-        finished.comparison = finished.comparison.with_trial(trial);
+    if let Some(tried) = &tried {
+        let comparison = tried.why.iter().fold(finished.comparison, Comparison::with_trial);
+        let comparison = tried.attempts.iter().fold(comparison, Comparison::with_attempt);
+        finished.comparison = tried.alike.iter().fold(comparison, Comparison::with_alike);
         write_report(&finished.comparison, &report)?;
     }
     if shown.open {
         airbound_console::open(&report);
     }
     if verbosity.json {
-        return Ok(output::json(&results(&finished, trial, folder, &report))?);
+        return Ok(output::json(&results(&finished, tried, folder, &report))?);
     }
     let mut text = text(finished.comparison, shown.members);
-    if shown.why {
-        let tried = trial.map_or_else(
-            || "=> Nothing to try: the verdict names no single cause that can be taken away.\n".to_owned(),
+    if let Some(tried) = &tried {
+        text += "\n";
+        text += &tried.why.as_ref().map_or_else(
+            || "=> No cause to take away: the verdict names no single one that can be.\n".to_owned(),
             |trial| trial.to_text(output::width()),
         );
-        text += &format!("\n{tried}");
+        text.extend(tried.attempts.iter().map(|attempt| attempt.to_text(output::width())));
+        text.extend(tried.alike.iter().map(|alike| alike.to_text(output::width())));
     }
     Ok(output::say(
         verbosity,
@@ -108,11 +135,13 @@ pub(super) fn matrix(
 
 fn results<'a>(
     finished: &'a Finished,
-    why: Option<Trial>,
+    tried: Option<Tried>,
     folder: &'a Path,
     report: &'a Path,
 ) -> Results<'a> {
     let index = &finished.index;
+    let (why, attempts, alike) =
+        tried.map_or((None, None, None), |tried| (tried.why, Some(tried.attempts), Some(tried.alike)));
     let runs = index.runs.iter().zip(&finished.summaries).map(|(entry, summary)| Outcome {
         scheme: &entry.scheme,
         seed: entry.seed,
@@ -127,6 +156,8 @@ fn results<'a>(
         baseline: &index.baseline,
         verdict: finished.comparison.verdict(),
         why,
+        attempts,
+        alike,
         runs: runs.collect(),
     }
 }

@@ -8,6 +8,7 @@ use airbound_agent::expression::Expression;
 use airbound_console::{Verbosity, interrupt, output};
 use airbound_control::queue::Demand;
 use airbound_emulate::command::{CommandLine, Output};
+use airbound_emulate::hosts::SERVER;
 use airbound_emulate::lanes::Protected;
 use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status, enter};
 use airbound_record::{EmulationSummary, Lateness, Tables};
@@ -34,7 +35,7 @@ fn go_in(wanted: Enter) -> Result<(), CliError> {
     let command: Command = line.command(Output::Same);
     match enter::enter(&wanted.host, command)? {
         0 => Ok(()),
-        code => Err(CliError::Emulated(format!("{line} ended with {code}"), code)),
+        code => Err(CliError::Entered(code)),
     }
 }
 
@@ -50,6 +51,11 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         return Err(CliError::Input("--pcap -: standard output is the command's; name a file".to_owned()));
     }
+    if run.wired.chunks_exact(2).any(|pair| pair[0] == SERVER) {
+        return Err(CliError::Input(
+            "--wired server: this host is always there; write --server COMMAND, or another name".to_owned(),
+        ));
+    }
     let strict = run.strict;
     let label = named.label.clone();
     let folder = run.out.clone().unwrap_or_else(|| {
@@ -62,6 +68,7 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
         commands: commands(&run, &station),
         without: run.without.clone(),
         protected: protected(&run)?,
+        internet: run.internet,
         limit: run.limit,
         capture: run.pcap.clone(),
         folder: folder.clone(),
@@ -98,7 +105,7 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
 }
 
 fn servers(run: &EmulateRun) -> Vec<HostCommand> {
-    let server = run.server.iter().map(|line| ("server", line));
+    let server = run.server.iter().map(|line| (SERVER, line));
     let wired = run.wired.chunks_exact(2).map(|pair| (pair[0].as_str(), &pair[1]));
     let all = server.chain(wired);
     all.map(|(host, line)| HostCommand { host: host.to_owned(), line: CommandLine::Line(line.clone()) })
@@ -179,8 +186,9 @@ fn tell(
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let loaded = airbound_report::Run::load(&finished.folder)?;
-    // The applications are what it was run for.
-    let focus = finished.flows.first().cloned().or(opened.focus());
+    // The applications are what it was run for; the scenario's own flows may have been left out.
+    let is_there = |name: &String| finished.summary.flows.iter().any(|flow| flow.name == *name);
+    let focus = finished.flows.first().cloned().or(opened.focus().filter(is_there));
     let comparison = Comparison::new(vec![(label.to_owned(), loaded)], focus.as_deref(), None)?
         .with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);

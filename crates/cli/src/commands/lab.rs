@@ -6,12 +6,13 @@ use airbound_lab::host::{self, Machine, Network};
 use airbound_lab::plan::Driver;
 use airbound_lab::{LabError, guest};
 use airbound_report::Comparison;
+use airbound_runs::facts;
 use airbound_runs::folder::{REPORT, write_report};
 
-use super::lab_machine::{prepare, progress};
+use super::lab_machine::{network, one_decides, prepare, progress};
 use crate::Host;
 use crate::args::Source;
-use crate::args::lab::{Lab, LabDriver, LabGuest, LabRun, LabShell};
+use crate::args::lab::{Lab, LabGuest, LabRun, LabShell};
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::output;
@@ -27,9 +28,13 @@ pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliE
     match lab {
         Lab::Build(build) => {
             let built = prepare(&build, verbosity)?;
-            Ok(output::say(verbosity, &format!("The laboratory is ready, with Linux {}.\n", built.release))?)
+            Ok(output::say(
+                verbosity,
+                &format!("The laboratory is ready, with Linux {}{}.\n", built.release, built.pinned.remark()),
+            )?)
         }
         Lab::Run(run) => play(&run, verbosity),
+        Lab::Exec(exec) => super::lab_exec::exec(&exec, verbosity),
         Lab::Demo(study) => super::studies::start(&["lab", "demo"], study.arguments, host, verbosity),
         Lab::Faults(study) => super::studies::start(&["lab", "faults"], study.arguments, host, verbosity),
         Lab::Shell(shell) => open(shell, verbosity),
@@ -40,6 +45,7 @@ pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliE
 fn inside(part: &LabGuest) -> Result<(), LabError> {
     match part {
         LabGuest::Medium => guest::medium(),
+        LabGuest::Commands => guest::commands(),
         LabGuest::Zero => guest::set_zero(),
         LabGuest::Ends { node } => guest::ends(*node),
         LabGuest::Pack { device } => guest::pack(device),
@@ -47,26 +53,21 @@ fn inside(part: &LabGuest) -> Result<(), LabError> {
 }
 
 fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
-    if run.driver == LabDriver::Law && run.agent.is_some() {
-        let problem = "--driver law and --agent both decide over queue and rates; choose one of them";
-        return Err(CliError::Input(problem.to_owned()));
-    }
+    one_decides(run.driver, run.agent.as_deref())?;
     let opened = run.source.open()?;
     let scenario = Driver::from(run.driver).put_into(&opened.scenario)?;
     let folder =
         run.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-lab", opened.name)));
     let built = prepare(&run.build, verbosity)?;
-    let config = run.agent_config.as_ref();
-    let agent_config =
-        config.map(|path| std::fs::read_to_string(path).map_err(CliError::io("read", path))).transpose()?;
-    let network = Network { bridged: run.network.bridged, agent: run.agent.clone(), agent_config };
+    let network = network(run.network, run.agent.as_deref(), run.agent_config.as_deref())?;
     let machine =
         Machine { built: &built, scenario: &scenario, network: &network, scratch: host::scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(verbosity, words))?;
     let summary = host::write_record(&opened.name, &scenario, &outcome, &folder, run.log_packets)?;
     let record = airbound_record::RunFolder::open(&folder)?;
     let loaded = airbound_report::Run::load(&record)?;
-    let comparison = Comparison::new(vec![("lab".to_owned(), loaded)], opened.focus().as_deref(), None)?;
+    let comparison = Comparison::new(vec![("lab".to_owned(), loaded)], opened.focus().as_deref(), None)?
+        .with_facts(facts(&scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
@@ -74,8 +75,9 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
     }
     let mut text = comparison.to_text(output::width());
     text += &format!(
-        "\nLinux {}, {:.1} s of the scenario in {:.0} s\nRun:    {}\nReport: {}\n",
+        "\nLinux {}{}, {:.1} s of the scenario in {:.0} s\nRun:    {}\nReport: {}\n",
         built.release,
+        built.pinned.remark(),
         opened.scenario.end().as_secs_f64(),
         outcome.wall.as_secs_f64(),
         folder.display(),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use airbound_lab::host::{self, Built};
+use airbound_lab::host::{self, Built, Network};
 
-use crate::args::lab::LabBuild;
+use crate::args::lab::{LabBuild, LabDriver, LabNetwork};
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::output;
@@ -21,4 +21,24 @@ pub(super) fn progress(verbosity: Verbosity, step: &str) {
     if verbosity.remarks() {
         output::remark(&format!("lab: {step}"));
     }
+}
+
+/// Refuses Law and the agent together.
+pub(super) fn one_decides(driver: LabDriver, agent: Option<&str>) -> Result<(), CliError> {
+    if driver == LabDriver::Law && agent.is_some() {
+        let problem = "--driver law and --agent both decide over queue and rates; choose one of them";
+        return Err(CliError::Input(problem.to_owned()));
+    }
+    Ok(())
+}
+
+/// The access point with its agent, and the agent's configuration file.
+pub(super) fn network(
+    network: LabNetwork,
+    agent: Option<&str>,
+    config: Option<&Path>,
+) -> Result<Network, CliError> {
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(CliError::io("read", path));
+    let agent_config = config.map(read).transpose()?;
+    Ok(Network { bridged: network.bridged, agent: agent.map(str::to_owned), agent_config })
 }

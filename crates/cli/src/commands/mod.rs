@@ -12,6 +12,8 @@ mod init;
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
+mod lab_exec;
+#[cfg(target_os = "linux")]
 mod lab_machine;
 mod law;
 mod list;

@@ -140,7 +140,8 @@ fn programs_talk_over_air_and_wire() {
     assert!(flow(names[2]).packets.delivered > 500_000 / 1500);
     assert!(flow("film").packets.delivered > 0, "the scenario's own flow goes on");
     let emulation = summary.emulation.expect("an emulation");
-    assert!(emulation.packets > 600 && emulation.aggregates > 60, "{emulation:?}");
+    // 60 datagrams and 343 segments of a transfer; how many acknowledgements there are depends on the machine's load.
+    assert!(emulation.packets > 403 && emulation.aggregates > 60, "{emulation:?}");
     assert_eq!(emulation.flows.len(), 4);
     let first = &emulation.flows.iter().find(|flow| flow.name == names[0]).expect("a flow").first;
     assert!(first.starts_with("udp [fd77:a1b0::2]:") && first.ends_with(" > [fd77:a1b0::1]:5000"), "{first}");
@@ -181,11 +182,58 @@ fn stations_talk_beside_the_wire() {
     assert!(!names.iter().any(|name| name == "film"), "{names:?}");
 }
 
+/// Fetches a sentence from an address, and fails if the connection took less than 40 ms.
+#[test]
+#[ignore = "a program that the tests start"]
+fn fetch() {
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(arguments()).expect("a way out");
+    assert!(begun.elapsed() >= Duration::from_millis(40), "twice over the wire");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert_eq!(answer, "outside");
+}
+
+#[test]
+fn stations_reach_the_internet_only_when_asked() {
+    let Some(emulator) = Emulator::new() else { return };
+    let skipped = |why: &str| drop(writeln!(std::io::stderr(), "SKIPPED: no way out here: {why}"));
+    // The address by which this machine is known outside; nothing is sent.
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    let Ok(own) = socket.connect("192.0.2.1:9").and_then(|()| socket.local_addr()) else {
+        return skipped("this machine has no route");
+    };
+    let listener = TcpListener::bind((own.ip(), 0)).expect("a socket");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.and_then(|mut stream| stream.write_all(b"outside"));
+        }
+    });
+    let fetch = program("fetch", &address.to_string());
+    let inside = emulator.run(&["--station", "near", "--", "sh", "-c", &fetch]);
+    assert_eq!(inside.status.code(), Some(101), "{}", String::from_utf8_lossy(&inside.stderr));
+    let output = emulator.run(&["--internet", "--station", "near", "--", "sh", "-c", &fetch]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(2) && said.contains("install it: apt-get install passt") {
+        return skipped(&said);
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let names: Vec<String> = emulator.summary().flows.into_iter().map(|flow| flow.name).collect();
+    for direction in ["up", "down"] {
+        let name = format!("near {direction} tcp");
+        assert!(names.iter().any(|known| known.starts_with(&name)), "{names:?}");
+    }
+}
+
 #[test]
 fn codes_pass_and_time_ends_commands() {
     let Some(emulator) = Emulator::new() else { return };
     assert_eq!(emulator.run(&["--", "sh", "-c", "exit 7"]).status.code(), Some(7));
     assert_eq!(emulator.run(&["--", "sh", "-c", "kill -SEGV $$"]).status.code(), Some(139));
+    // Without flows of its own and without packets it has a report all the same.
+    assert_eq!(emulator.run(&["--without", "all", "--", "true"]).status.code(), Some(0));
+    assert!(emulator.place.path("out/report.html").is_file());
     let begun = Instant::now();
     assert_eq!(emulator.run(&["--for", "300ms", "--", "sleep", "1000"]).status.code(), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(60));
@@ -240,6 +288,7 @@ fn a_stop_leaves_results() {
         .expect("the program starts");
     assert_eq!(entered.status.code(), Some(3), "{}", String::from_utf8_lossy(&entered.stderr));
     assert!(String::from_utf8_lossy(&entered.stdout).contains("10.77.0.2 near"));
+    assert!(entered.stderr.is_empty(), "standard error is the command's");
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.expect("kill starts").success());
     let output = child.wait_with_output().expect("it ends");
@@ -261,6 +310,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
             "there is no command \"no-such-program\"",
         ),
         (&["air.toml", "--wired", "far", "true", "--", "true"], "no host can be named \"far\""),
+        (&["air.toml", "--wired", "server", "true", "--", "true"], "write --server COMMAND"),
         (
             &["air.toml", "--without", "game", "--", "true"],
             "--without game: there is no such flow; flows are film",

@@ -82,3 +82,39 @@ fn two_runs_with_one_seed_leave_the_same_summary() {
     // 65 Mb/s of PHY rate, aggregated, at 25 dB.
     assert!((45.0..60.0).contains(&goodput), "{goodput}");
 }
+
+/// Boots the machine twice, as the test above.
+#[test]
+#[allow(clippy::print_stderr)]
+#[ignore = "boots a virtual machine and fetches Debian's packages"]
+fn programs_see_one_clock_twice_and_leave_their_files() {
+    let place = Place::new();
+    let cache = std::env::var("AIRBOUND_LAB_CACHE").ok();
+    let cache: Vec<&str> = cache.iter().flat_map(|cache| ["--cache", cache]).collect();
+    std::fs::write(place.path("input"), "7\n").expect("an input");
+    let script = "cat /proc/uptime /proc/sys/kernel/random/uuid; ping -c 3 server; mkdir out; cp input out/copy; exit 3";
+    let play = |out: &str| {
+        let mut arguments = vec!["lab", "exec", "lab-hello", "--with", "input", "--out", out];
+        arguments.extend(&cache);
+        arguments.extend(["--", "sh", "-c", script]);
+        place.run(&arguments)
+    };
+    let first = play("one");
+    let words = String::from_utf8_lossy(&first.stderr).into_owned();
+    if words.contains("the laboratory needs") {
+        eprintln!("SKIPPED: {words}");
+        return;
+    }
+    assert_eq!(first.status.code(), Some(3), "{words}");
+    assert_eq!(first.stdout, play("two").stdout);
+    let said = String::from_utf8_lossy(&first.stdout).into_owned();
+    assert!(said.contains("3 packets transmitted, 3 packets received"), "{said}");
+    for name in ["summary.json", "files/out/copy", "commands/0.out", "kernel-station1.txt"] {
+        assert_eq!(place.bytes(&format!("one/{name}")), place.bytes(&format!("two/{name}")), "{name}");
+    }
+    assert_eq!(place.bytes("one/files/out/copy"), b"7\n");
+    assert_eq!(place.bytes("one/commands/0.out"), first.stdout);
+    let summary: serde_json::Value = serde_json::from_slice(&place.bytes("one/summary.json")).expect("JSON");
+    let flows = summary["flows"].as_array().expect("flows");
+    assert!(flows.iter().any(|flow| flow["name"] == "laptop up icmp" && flow["kind"] == "application"));
+}

@@ -146,6 +146,13 @@ fn one_program_at_a_time_writes_into_a_folder() {
         // The lock of a killed program means nothing.
         place.succeed(&arguments);
         assert!(!place.path(lock).exists());
+        // Nor is anything left of what it had begun to write.
+        for folder in ["", "out"] {
+            let entries = std::fs::read_dir(place.path(folder)).expect("a folder");
+            let names =
+                entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+            assert_eq!(names.filter(|name| name.ends_with("partial")).collect::<Vec<_>>(), [""; 0]);
+        }
         std::fs::remove_dir_all(place.path("out")).expect("removed");
     }
 }

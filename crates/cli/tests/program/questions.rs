@@ -11,6 +11,8 @@ struct Question {
     schemes: &'static str,
     sentence: &'static str,
     advice: &'static [&'static str],
+    /// Number of changes that the verdict itself advises; a run with each must show that it helps.
+    advised: usize,
     flow: &'static str,
     figure: Figure,
     /// The share of the figure that must remain at most, or the factor by which it must grow at least.
@@ -31,6 +33,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "is queueing at the 250 Mb/s wire",
         advice: &["wire.rate=1 Gbit/s"],
+        advised: 2,
         flow: "game",
         figure: Figure::P95,
         factor: 0.6,
@@ -40,6 +43,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "the station's queue with",
         advice: &["flow.backup.limit=10 Mbit/s"],
+        advised: 2,
         flow: "picture",
         figure: Figure::P95,
         factor: 0.5,
@@ -49,6 +53,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux,wqm",
         sentence: "television takes",
         advice: &["station.television.channel.distance=20 m"],
+        advised: 0,
         flow: "download",
         figure: Figure::Goodput,
         factor: 1.1,
@@ -58,6 +63,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "The air is 9",
         advice: &["neighbour.above.load=1 Mbit/s", "neighbour.below.load=1 Mbit/s"],
+        advised: 1,
         flow: "game",
         figure: Figure::P95,
         factor: 0.2,
@@ -67,6 +73,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "stairs takes",
         advice: &["flow.download.limit=40 Mbit/s"],
+        advised: 1,
         flow: "game",
         figure: Figure::P95,
         factor: 0.5,
@@ -76,6 +83,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "is spent in the access point's queue",
         advice: &["station.laptop.channel.distance=6 m"],
+        advised: 1,
         flow: "call",
         figure: Figure::Mean,
         factor: 0.6,
@@ -85,6 +93,7 @@ const QUESTIONS: [Question; 7] = [
         schemes: "linux",
         sentence: "of the MPDUs to or from phone are sent again",
         advice: &["station.phone.away.length=20 ms"],
+        advised: 1,
         flow: "call",
         figure: Figure::P99,
         factor: 0.3,
@@ -101,6 +110,9 @@ fn sentences(verdict: &Value) -> String {
 impl Question {
     fn run(&self, place: &Place, advice: &[&str]) -> Value {
         let mut arguments = vec!["compare", self.scenario, "--schemes", self.schemes, "--json"];
+        if advice.is_empty() {
+            arguments.push("--why");
+        }
         for set in advice {
             arguments.extend(["--set", set]);
         }
@@ -126,6 +138,12 @@ fn the_advice_improves_what_the_verdict_says() {
     for question in &QUESTIONS {
         let name = question.scenario;
         let before = question.run(&place, &[]);
+        let advised = before["verdict"]["advice"].as_array().expect("a list");
+        assert_eq!(advised.len(), question.advised, "{name}: {advised:?}");
+        for attempt in before["attempts"].as_array().expect("a list") {
+            assert_eq!(attempt["helps"], true, "{name}: {}", attempt["sentence"]);
+        }
+        assert_eq!(before["attempts"].as_array().map(Vec::len), Some(question.advised), "{name}");
         let said = sentences(&before["verdict"]);
         assert!(said.contains(question.sentence), "{name}: {} in {said}", question.sentence);
         let after = question.run(&place, question.advice);

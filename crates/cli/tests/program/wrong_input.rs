@@ -24,6 +24,15 @@ fn options() {
         (&["explain", "x"], "--packet"),
         (&["run", "tiny.toml", "--seeds", "2", "--pcap", "a.pcap"], "--pcap"),
         #[cfg(target_os = "linux")]
+        (
+            &["agent", "set", "--iface", "no-such-one", "--rule", "vr", "--p95", "15ms"],
+            "cannot reach an agent",
+        ),
+        #[cfg(target_os = "linux")]
+        (&["agent", "set", "--rule", "vr"], "--p95 <TIME>"),
+        #[cfg(target_os = "linux")]
+        (&["agent", "set", "--rule", "vr", "--p95", "15"], "'15' for '--p95 <TIME>'"),
+        #[cfg(target_os = "linux")]
         (&["agent", "probe", "lo"], "lo is no Wi-Fi interface"),
         #[cfg(target_os = "linux")]
         (&["agent", "probe", "no-such-one"], "there is no network interface no-such-one"),
