@@ -6,7 +6,7 @@
 # (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb
+.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static
 
 CARGO ?= cargo
 LOCKED ?=
@@ -19,6 +19,7 @@ PACKAGE ?= airbound-sim
 TARGET ?= trace_reading_never_panics
 SECONDS ?= 60
 MINUTES ?= 10
+PROCESSORS ?=
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -91,3 +92,7 @@ deb: ## makes a Debian package of the programs, their debug information in files
 	@scripts/require.sh cargo linker crates
 	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies
 	@packaging/debian/build.sh target/dist target/debian
+
+static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
+	@scripts/require.sh cargo linker crates
+	@LOCKED=$(LOCKED) CARGO=$(CARGO) packaging/static.sh target/static $(PROCESSORS)

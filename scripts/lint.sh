@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the given checks, all by default, and lists those that fail.
-# Checks: fmt purity layers size circles words shapes surface clippy doc licences
+# Checks: fmt purity layers size circles words shapes surface tests clippy doc licences
 # INSTALL=1 installs cargo-deny if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -125,6 +125,22 @@ shapes() { scripts/lint/shapes.py; }
 
 surface() { scripts/lint/surface.py; }
 
+# Every file of a crate without `autotests` is a module of tests/main.rs or a program of its own.
+tests() {
+    local bad=0 manifest folder file name
+    for manifest in $(grep -l '^autotests = false' crates/*/Cargo.toml studies/Cargo.toml); do
+        folder=$(dirname "$manifest")/tests
+        for file in "$folder"/*.rs; do
+            name=$(basename "$file" .rs)
+            [ "$name" = main ] && continue
+            if ! grep -q "^mod $name;" "$folder/main.rs" && ! grep -q "^name = \"$name\"" "$manifest"; then
+                echo "$file never runs: name it in $folder/main.rs"
+                bad=1
+            fi
+        done
+    done
+    return $bad
+}
 
 
 clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets --keep-going -- -D warnings; }
@@ -134,12 +150,21 @@ doc() { RUSTDOCFLAGS="-D warnings" "$CARGO" doc $LOCKED --workspace --no-deps --
 licences() {
     if ! "$CARGO" deny --version >/dev/null 2>&1; then
         if [ "${INSTALL:-0}" != 1 ]; then
-            echo "skipped: cargo-deny is not installed (make lint INSTALL=1 installs it in some minutes)"
+            echo "SKIPPED: licences and advisories: cargo-deny is not installed (make lint INSTALL=1 installs it in some minutes)"
             return 0
         fi
         "$CARGO" install cargo-deny --locked
     fi
-    "$CARGO" deny $LOCKED check --hide-inclusion-graph licenses bans sources
+    "$CARGO" deny $LOCKED check --hide-inclusion-graph licenses bans sources || return 1
+    # The database of RustSec is renewed where the network allows it, else the last copy is used.
+    if ! timeout 120 "$CARGO" deny fetch db >/dev/null 2>&1; then
+        if [ -z "$(ls -A "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs" 2>/dev/null)" ]; then
+            echo "SKIPPED: advisories: the database cannot be fetched (https://github.com/RustSec/advisory-db), and there is no copy of it"
+            return 0
+        fi
+        echo "advisories: the database cannot be fetched; its last copy is used"
+    fi
+    "$CARGO" deny $LOCKED check --hide-inclusion-graph --disable-fetch advisories
 }
 
 run() {
@@ -153,7 +178,7 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface tests clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
@@ -165,9 +190,9 @@ for check in "${checks[@]}"; do
                 exit 2
             }
             ;;
-        purity | layers | size | licences) ;;
+        purity | layers | size | tests | licences) ;;
         *)
-            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface clippy doc licences" >&2
+            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface tests clippy doc licences" >&2
             exit 2
             ;;
     esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/python.sh test [PYTEST ARGUMENT...] | wheel
 # test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
-# wheel  builds the wheel for distribution in dist (built on Debian 12: glibc 2.35 and newer), prints its requirements, and tries it in
-#        the bare file systems listed in ROOTS.
+# wheel  builds the wheel for distribution in dist (built on Debian 12: glibc 2.35 and newer), adds completions and manual pages, prints
+#        its requirements, and tries it in the bare file systems listed in ROOTS.
 # PROFILE is the cargo profile of the tested build: "quick", or "release", which reuses the command's build.
 # Without Python 3.10 or the packages of the tests the step is skipped with exit code 0; with REQUIRED=1 that is an error.
 set -euo pipefail
@@ -61,6 +61,7 @@ wheel() {
     environment
     rm -rf dist
     maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"
+    "$VENV/bin/python" scripts/complete-wheel.py dist/*.whl
     "$VENV/bin/python" scripts/try-wheel.py dist/*.whl ${ROOTS:-}
 }
 

@@ -14,6 +14,13 @@ import zipfile
 from pathlib import Path
 
 NEWEST_GLIBC = (2, 35)
+SHARE = (
+    "bash-completion/completions/airbound",
+    "zsh/site-functions/_airbound",
+    "fish/vendor_completions.d/airbound.fish",
+    "man/man1/airbound.1",
+    "man/man1/airbound-compare.1",
+)
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 SYSTEM = {"libgcc_s.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
@@ -38,6 +45,8 @@ def inspect(wheel: Path) -> list[str]:
         if entry is None or b"airbound=airbound.__main__:main" not in archive.read(entry):
             wrong.append("the wheel lacks the command airbound")
         wrong += [f"the wheel lacks {name}" for name in ("airbound/py.typed", "airbound/_native.pyi") if name not in names]
+        share = [name.partition(".data/data/share/")[2] for name in names]
+        wrong += [f"the wheel lacks share/{name}" for name in SHARE if name not in share]
         wrong += [f"the wheel contains {name}" for name in names if "/tests/" in name]
         path = archive.extract(module, folder)
         symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True, check=True).stdout
