@@ -120,6 +120,13 @@ associate() {
     echo "lab: ping $(tail -n 1 /run/ping.log)"
 }
 
+# The stations that save power sleep once nothing has come for 500 ms, the kernel's default.
+let_sleep() {
+    for station in $sleepers; do
+        ip netns exec "sta$station" iw dev "wlan$station" set power_save on || fail "power save of station $station"
+    done
+}
+
 delay_wire() {
     tc qdisc add dev wire root netem delay "${delay_us}us" limit 10000 || fail "the wire"
     ip netns exec server tc qdisc add dev wire0 root netem delay "${delay_us}us" limit 10000 || fail "the wire"
@@ -251,6 +258,7 @@ start_medium
 start_access_point
 for station in $(seq "$stations"); do start_station "$station"; done
 associate
+let_sleep
 [ "$delay_us" = 0 ] || delay_wire
 # The video server learns when a frame has been sent.
 [ -z "$frames_over_tcp" ] || ip netns exec server sh -c 'echo 5792 >/proc/sys/net/ipv4/tcp_notsent_lowat'

@@ -326,6 +326,9 @@ static int lab_add_radio(unsigned int index)
 	ieee80211_hw_set(hw, AMPDU_AGGREGATION);
 	ieee80211_hw_set(hw, REPORTS_TX_ACK_STATUS);
 	ieee80211_hw_set(hw, SUPPORTS_RC_TABLE);
+	/* mac80211 sends the null frames of a station that sleeps or wakes, and looks for it in the beacons' maps. */
+	ieee80211_hw_set(hw, SUPPORTS_PS);
+	ieee80211_hw_set(hw, PS_NULLFUNC_STACK);
 	hw->wiphy->bands[NL80211_BAND_5GHZ] = &radio->band;
 	hw->wiphy->interface_modes = BIT(NL80211_IFTYPE_STATION) | BIT(NL80211_IFTYPE_AP);
 	hw->wiphy->regulatory_flags |= REGULATORY_CUSTOM_REG;

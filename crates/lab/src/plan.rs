@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use airbound_air::edca::Countdown;
-use airbound_scenario::{ChannelSpec, Edca, Flow, Path, Preset, Scenario, Traffic};
+use airbound_scenario::{ChannelSpec, Edca, Flow, Path, PowerSave, Preset, Scenario, Traffic, Wake};
 use airbound_units::{BitRate, Span};
 use airbound_wifi::{Band, Format, GuardInterval, Width};
 
@@ -20,6 +20,9 @@ pub const MOST_STATIONS: usize = 16;
 const MOST_DEPTH: u32 = 1500;
 /// Bit rate above which the virtual wire is no bottleneck.
 const UNBOUNDED: BitRate = BitRate::from_mbps(1000);
+/// The mode of mac80211's stations: null frames, `wdev->ps_timeout` of cfg80211, each beacon.
+const KERNEL_SLEEP: PowerSave =
+    PowerSave { wake: Wake::NullFrame, timeout: Some(Span::from_millis(500)), listen_interval: 1 };
 /// Longest run; longer ones would take hours.
 const LONGEST: Span = Span::from_secs(300);
 
@@ -155,8 +158,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
                 "channels from traces are not supported"
             } else if station.away.is_some() {
                 "away is not supported"
-            } else if station.power_save.is_some() {
-                "power-save is not supported"
+            } else if station.power_save.is_some() && is_law {
+                "power-save is not supported beside Law, which takes the packets that would wait for it"
+            } else if station.power_save.is_some_and(|mode| mode != KERNEL_SLEEP) {
+                "power-save differs from { timeout = \"500 ms\" }, in which the kernel's stations sleep"
             } else if station.rate.is_some_and(|rate| rates::step_of(rate).is_none()) {
                 "rate is neither an HT nor a VHT rate"
             } else if station.rate.is_none() && !is_law && scenario.scheme.rate.kind() != "minstrel-ht" {

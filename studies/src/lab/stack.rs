@@ -44,13 +44,23 @@ struct Case {
     /// Whether the shares of airtime are compared.
     airtime: bool,
     vht: bool,
+    /// Seconds after the warm-up, in whole and under `--quick`.
+    seconds: (u32, u32),
     stations: &'static str,
     flows: &'static str,
 }
 
 /// Defaults of a case.
-const PLAIN: Case =
-    Case { id: "", goodput: &[], latency: &[], airtime: false, vht: false, stations: "", flows: "" };
+const PLAIN: Case = Case {
+    id: "",
+    goodput: &[],
+    latency: &[],
+    airtime: false,
+    vht: false,
+    seconds: (10, 4),
+    stations: "",
+    flows: "",
+};
 
 /// For radios without VHT mac80211 bounds its queues at 4 MiB (`ieee80211_txq_setup_flows`), at 16 MiB with it. The simulator counts
 /// 2304 B for a packet of 1500 B; in the laboratory the kernel held 966 of them (case `codel-drops`: 569 ms at 20 Mb/s), 4342 B each:
@@ -118,7 +128,7 @@ macro_rules! probe {
 
 const SATURATING: &str = flow!("udp", "a", "kind = \"cbr\"\nrate = \"60 Mbit/s\"\nsize = \"1472 B\"");
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 16] = [
     Case {
         id: "idle",
         goodput: &["probe"],
@@ -242,11 +252,29 @@ const CASES: [Case; 15] = [
         ),
         ..PLAIN
     },
+    Case {
+        id: "power-save",
+        goodput: &["message", "call"],
+        latency: &["message", "call"],
+        seconds: (60, 20),
+        // A message each 0.65 s finds its station asleep and waits for a beacon; a call keeps its station awake.
+        stations: concat!(
+            fixed!("phone", "7"),
+            "power-save = { timeout = \"500 ms\" }\n",
+            fixed!("talker", "7"),
+            "power-save = { timeout = \"500 ms\" }\n"
+        ),
+        flows: concat!(
+            flow!("message", "phone", "kind = \"cbr\"\nrate = \"1231 bit/s\"\nsize = \"100 B\""),
+            flow!("call", "talker", "kind = \"voip\"")
+        ),
+        ..PLAIN
+    },
 ];
 
 impl Case {
     fn text(&self, effort: Effort) -> String {
-        let seconds = effort.seconds(10, 4);
+        let seconds = effort.seconds(self.seconds.0, self.seconds.1);
         format!(
             "duration = \"{seconds} s\"\nwarm-up = \"3 s\"\n{}{}{}",
             base(self.vht),

@@ -12,6 +12,7 @@ fn what_the_laboratory_cannot_express_is_refused_by_name() {
         ("lab-hello --set scheme.rate=ideal", "rate control is not the kernel's"),
         ("lab-hello --set wire.loss=0.1", "the wire has jitter or loss"),
         ("lab-hello --set air.encryption=true", "air.encryption is on"),
+        ("lab-hello --set station.laptop.power-save={}", "power-save differs from { timeout = \"500 ms\" }"),
     ] {
         let arguments: Vec<&str> = ["lab", "run"].into_iter().chain(scenario.split(' ')).collect();
         let error = place.refuse(&arguments);
@@ -23,10 +24,12 @@ fn what_the_laboratory_cannot_express_is_refused_by_name() {
 #[test]
 fn law_is_a_driver_and_keeps_the_order_of_frames() {
     let place = Place::new();
+    let sleeper = "station.tablet.power-save={ timeout = \"500 ms\" }";
     let law = "scheme.queue={ kind = \"law\", inside = \"codel\" }";
     for (arguments, words) in [
         (&["--set", "scheme.queue=\"law\"", "--set", "scheme.rate=\"law\""][..], "Law is in --driver law"),
         (&["--set", law, "--set", "scheme.rate=law", "--driver", "law"], "inside Law is codel"),
+        (&["--set", sleeper, "--driver", "law"], "power-save is not supported beside Law"),
         (&["--driver", "law", "--agent", "--protect 'udp dport 5000' --p95 20ms"], "choose one of them"),
     ] {
         let arguments: Vec<&str> = ["lab", "run", "lab-weak"].iter().chain(arguments).copied().collect();

@@ -83,6 +83,7 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
     let settings = [
         ("purpose", purpose.word().to_owned()),
         ("stations", scenario.stations.len().to_string()),
+        ("sleepers", sleepers(scenario)),
         ("driver", plan::driver_parameters(scenario)),
         ("server", SERVER.to_string()),
         ("delay_us", (scenario.wire.way.delay.as_nanos() / 1000).to_string()),
@@ -92,6 +93,13 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
         ("agent_args", network.agent.clone().unwrap_or_default()),
     ];
     settings.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect()
+}
+
+/// Numbers of the stations that save power, from 1 on.
+fn sleepers(scenario: &Scenario) -> String {
+    let stations = scenario.stations.iter().zip(1..);
+    let numbers = stations.filter(|(station, _)| station.power_save.is_some());
+    numbers.map(|(_, number)| number.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// Path of the agent's configuration file.
