@@ -26,7 +26,7 @@ begin() {
     stream=$!
     sleep 0.5
     # busybox measures by a monotonic clock.
-    ip netns exec server timeout 9 /applets/ping -i 0.01 -c 450 -W 1 10.0.0.11 >/run/pings.txt 2>&1 &
+    ip netns exec server timeout 9 /applets/ping -i 0.01 -c 450 -W 1 "${pinged:-10.0.0.11}" >/run/pings.txt 2>&1 &
     pings=$!
     sleep 1.5
 }
@@ -121,20 +121,70 @@ load=90M; begin; end overload; load=40M
 # The wall clock jumps forwards and back.
 begin; date -s "@$(($(date +%s) + 3600))" >/dev/null; sleep 1; date -s "@$(($(date +%s) - 7200))" >/dev/null; end clock-jumps
 
+state() { airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"state": "\([a-z]*\)",\{0,1\}$/\1/p' | grep -E 'met|missed|unknown|idle' | head -n 1; }
+
+# 90 Mbit/s to station 2 until the case ends; its address stays known, as on a router that has just heard it.
+flood() {
+    ip neigh replace 10.0.0.12 lladdr 02:00:00:00:02:00 dev wlan0 nud permanent
+    ip netns exec sta2 iperf3 -s -1 -D -p 5400 >/dev/null
+    sleep 0.2
+    ip netns exec server timeout 8 iperf3 -c 10.0.0.12 -p 5400 -u -b 90M -l 1400 -t 5 >/dev/null 2>&1 &
+    sleep 0.3
+}
+# The state of the protected rule in each of three seconds.
+watch() { echo "kept $1 $(for second in 1 2 3; do state; sleep 1; done | tr '\n' ' ')"; }
+
+# 90 Mbit/s to a station that was asleep, and to one that has left.
+begin
+ip netns exec sta2 iw dev wlan2 set power_save on; sleep 0.7
+flood; watch sleeping-station; end sleeping-station
+ip netns exec sta2 iw dev wlan2 set power_save off
+begin; flood; ip netns exec sta2 iw dev wlan2 disconnect; watch departed-station; end departed-station; connect 2
+ip neigh del 10.0.0.12 dev wlan0
+
+# The protected flow is of IPv6.
+echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+ip -6 addr add fd00:1::1/64 dev wire nodad; ip -6 addr add fd00::1/64 dev wlan0 nodad
+ip netns exec server ip -6 addr add fd00:1::2/64 dev wire0 nodad
+ip netns exec server ip -6 route add fd00::/64 via fd00:1::1
+ip netns exec sta1 ip -6 addr add fd00::11/64 dev wlan1 nodad
+ip netns exec sta1 ip -6 route add fd00:1::/64 via fd00::1
+pinged=fd00::11; begin; watch ipv6; end ipv6; pinged=
+
+# The wire is a VLAN, a port of a bridge together with the interface.
+load_modules vlan
+ip link add link wire name wire.10 type vlan id 10; ip link set wire.10 up
+ip netns exec server ip link add link wire0 name wire0.10 type vlan id 10
+ip netns exec server ip link set wire0.10 up; ip netns exec server ip addr add 10.0.0.200/24 dev wire0.10
+ip netns exec server ip route add 10.0.0.11 dev wire0.10 src 10.0.0.200
+ip link add br9 type bridge; ip link set br9 up; ip link set wlan0 master br9; ip link set wire.10 master br9
+begin; watch vlan; end vlan
+ip netns exec server ip link del wire0.10; ip link set wlan0 nomaster; ip link del br9; ip link del wire.10; sleep 0.3
+
 # Flow offload: packets of established flows skip the hook of the agent's rules. The protected stream is among them.
 usual=$arguments
 load_modules offload
 arguments="--iface wlan0 --protect 'udp dport 5201' --p95 20ms"
 # Connections have to be tracked from their beginning.
-echo "table inet offload { flowtable fast { hook ingress priority 0; devices = { wire, wlan0 }; }
-    chain offload { type filter hook forward priority -5; ct state established counter; } }" | nft -f -
+nft -f - <<END
+table inet shortcut {
+    flowtable fast {
+        hook ingress priority 0
+        devices = { wire, wlan0 }
+    }
+    chain established {
+        type filter hook forward priority -5
+        ct state established counter
+    }
+}
+END
+rm -f /run/journal
 begin
-state() { airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"state": "\([a-z]*\)",\{0,1\}$/\1/p' | grep -E 'met|missed|unknown|idle' | head -n 1; }
 before=$(state)
-nft add rule inet offload offload meta l4proto udp flow add @fast
+nft add rule inet shortcut established meta l4proto udp flow add @fast
 sleep 2
 echo "unseen $before $(state) $(grep -c '"unseen-traffic"' /run/journal)"
-nft delete table inet offload
+nft delete table inet shortcut
 end flow-offload
 arguments=$usual
 

@@ -40,7 +40,7 @@ const fn case(
     Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 21] = [
     case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
@@ -57,6 +57,10 @@ const CASES: [Case; 17] = [
     case("rules-flushed", "somebody else removes all rules", Some(100.0), true, true),
     case("overload", "more comes than the radio carries", None, true, true),
     case("clock-jumps", "the clock of the day jumps by an hour, back by two", Some(100.0), true, true),
+    case("sleeping-station", "90 Mb/s to a station that was asleep", Some(100.0), true, true),
+    case("departed-station", "90 Mb/s to a station that has left", Some(100.0), true, true),
+    case("ipv6", "the protected flow is of IPv6", Some(100.0), true, true),
+    case("vlan", "the wire is a VLAN, bridged to the interface", Some(100.0), true, true),
     case("flow-offload", "a flowtable leads the protected stream past the agent", Some(100.0), true, true),
     case("runtime-control", "the demand on a stream changes beside seven downloads", None, true, true),
 ];
@@ -101,6 +105,7 @@ pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
     cases
         .chain(DEMANDS_MS.iter().map(|demand| demand_row(output, *demand)))
         .chain([wrong_demand(output), unseen(output)])
+        .chain(KEPT.iter().map(|name| kept(output, name)))
         .collect()
 }
 
@@ -145,6 +150,25 @@ fn unseen(output: &str) -> ValidationRow {
             }
             _ => String::new(),
         },
+    )
+}
+
+/// The cases in which the demand of the protected flow has to be met in each second.
+const KEPT: [&str; 4] = ["sleeping-station", "departed-station", "ipv6", "vlan"];
+
+/// The seconds of a case in which the demand of the protected flow was met.
+fn kept(output: &str, name: &str) -> ValidationRow {
+    let prefix = format!("kept {name} ");
+    let states = output.lines().find_map(|line| line.strip_prefix(&prefix)).map(str::trim);
+    let met = states.map(|states| states.split(' ').filter(|state| *state == "met").count());
+    ValidationRow::judged(
+        name,
+        "seconds of three in which the demand was met",
+        "",
+        Some(3.0),
+        met.map(|met| met as f64),
+        Some(Tolerance::AtLeast),
+        states.unwrap_or_default().to_owned(),
     )
 }
 

@@ -9,7 +9,7 @@ use super::{program, read, run};
 use crate::LabError;
 
 /// Version of the content of [`common`], part of the cached file's name.
-pub(crate) const CONTENT: &str = "5";
+pub(crate) const CONTENT: &str = "6";
 /// Programs of the packages, by path.
 const PROGRAMS: [&str; 10] = [
     "bin/busybox",
@@ -35,13 +35,14 @@ const AGENT: [&str; 7] = [
     "nft_meta_bridge",
     "nf_conntrack_bridge",
 ];
-/// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the agent; for flow offload;
-/// at the end of the run, to write the record to memory shared with the host.
-const MODULES: [(&str, &[&str]); 5] = [
+/// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the
+/// agent; for flow offload; for VLANs; at the end of the run, to write the record to memory shared with the host.
+const MODULES: [(&str, &[&str]); 6] = [
     ("order", &["mac80211", "veth", "sch_netem"]),
     ("bridge", &["bridge"]),
     ("agent", &AGENT),
     ("offload", &["nf_flow_table_inet", "nft_flow_offload"]),
+    ("vlan", &["8021q"]),
     ("late", &["nfit", "nd_pmem"]),
 ];
 
