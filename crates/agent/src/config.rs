@@ -231,9 +231,9 @@ pub struct Config {
     pub plane: Plane,
     /// The number of the packet queue (NFQUEUE). `None`: the first from 77 on that no process has.
     pub queue_number: Option<u16>,
-    /// Whether TCP super-packets are held unsegmented. `None`: where a bridge forwards, since the kernel otherwise segments them at great
-    /// cost (1.6 in the place of 383 Mb/s); a router holds single packets, so that these are scheduled.
-    pub super_packets: Option<bool>,
+    /// Whether TCP super-packets are held unsegmented, one verdict for up to 44 packets. Default: they are, since the kernel otherwise
+    /// segments them at a cost: on a bridge 1.6 in the place of 383 Mb/s, on a router 2.7 us for each packet.
+    pub super_packets: bool,
     /// The endpoint for metrics and status. Default loopback.
     pub metrics: Metrics,
     /// The journal's file; `None`: standard error.
@@ -256,7 +256,7 @@ impl Default for Config {
             hold_packets: 4096,
             plane: Plane::default(),
             queue_number: None,
-            super_packets: None,
+            super_packets: true,
             metrics: Metrics::default(),
             journal: None,
             watchdog: Span::from_millis(700),

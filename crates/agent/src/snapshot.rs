@@ -62,8 +62,10 @@ pub struct BoundView {
 /// Counters since the start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Packets that arrived.
+    /// Packets that arrived; a super-packet is one.
     pub arrived: u64,
+    /// The same with each segment of a super-packet, which is a frame on the air.
+    pub arrived_segments: u64,
     /// Packets passed without being held: unknown station, or a group address.
     pub passed: u64,
     /// Held packets that were released.
@@ -215,6 +217,7 @@ impl Snapshot {
         self.uptime_s = now.since(started).as_secs_f64();
         self.totals = Totals {
             arrived: counts.arrived,
+            arrived_segments: counts.arrived_segments,
             passed: counts.passed,
             released: counts.released,
             dropped: counts.dropped,

@@ -25,7 +25,7 @@ pub fn text(snapshot: &Snapshot, width: u16) -> String {
 
 fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result {
     let totals = &snapshot.totals;
-    let per_packet = if totals.arrived > 0 { snapshot.cpu_s * 1e6 / totals.arrived as f64 } else { 0.0 };
+    let per_packet = snapshot.cpu_s * 1e6 / totals.arrived_segments.max(1) as f64;
     writeln!(
         out,
         "{} on {}, completions from {}, up {:.0} s",
@@ -179,7 +179,7 @@ mod tests {
             interface: "wlan0".to_owned(),
             completions: "eBPF".to_owned(),
             cpu_s: 0.5,
-            totals: Totals { arrived: 100_000, ..Totals::default() },
+            totals: Totals { arrived: 100_000, arrived_segments: 100_000, ..Totals::default() },
             rules: vec![RuleView {
                 name: "vr".to_owned(),
                 demand_ms: 20.0,

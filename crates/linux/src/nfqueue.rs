@@ -234,19 +234,6 @@ impl Queue {
         })
     }
 
-    /// Changes whether super-packets are held whole ([`QueueConfig::super_packets`]).
-    ///
-    /// # Errors
-    /// The socket failed; the answer of the kernel is not waited for.
-    pub fn set_super_packets(&mut self, whole: bool) -> Result<(), LinuxError> {
-        self.flush()?;
-        let mut message = Builder::default();
-        message.begin(CONFIG, crate::netlink::message::REQUEST, 0, &fixed(self.number));
-        message.put_be32(attribute::CONFIG_FLAGS, if whole { GSO } else { 0 });
-        message.put_be32(attribute::CONFIG_MASK, GSO);
-        self.socket.send(message.as_bytes()).map_err(LinuxError::system("configure the packet queue"))
-    }
-
     /// Passes pending packets to `each`, oldest first, without waiting; at most `most` packets, in steps of 64. Returns their count.
     ///
     /// # Errors

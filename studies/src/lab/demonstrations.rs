@@ -43,6 +43,14 @@ impl Demonstration {
         }
     }
 
+    /// The most processor time of a packet in all, us: under load, and of single packets at 2 Mb/s.
+    const fn most_us(self) -> f64 {
+        match self {
+            Self::Vr | Self::Wqm => 9.0,
+            Self::Law => 20.0,
+        }
+    }
+
     /// Returns the heading of its table.
     #[must_use]
     pub const fn title(self) -> &'static str {
@@ -122,11 +130,15 @@ impl Demonstration {
     }
 }
 
-/// Seconds of a run say less than its full length: a first look judges each aim with a quarter of slack, and shows it.
+/// Seconds of a run say less than its full length: a first look judges each aim but that of the cost with a quarter of slack, and shows
+/// it.
 #[must_use]
 pub fn first_look(row: ValidationRow) -> ValidationRow {
     const SLACK: f64 = 1.25;
     let (Some(aim), Some(tolerance)) = (row.reference, row.tolerance) else { return row };
+    if row.metric == COST {
+        return ValidationRow::judged(row.id, row.metric, row.unit, None, row.measured, None, row.note);
+    }
     let (eased, tolerance) = match tolerance {
         Tolerance::AtLeast => (aim / SLACK, tolerance),
         Tolerance::AtMost => (aim * SLACK, tolerance),
@@ -303,6 +315,10 @@ fn law(
 /// The wire of the scenario, which the agent does not see.
 const WIRE_MS: f64 = 2.0;
 
+/// The row of the agent's cost, which a short run does not judge.
+const COST: &str =
+    "processor time of each packet, with the kernel's way through queue, bridge or router, and radio";
+
 /// Returns the rows of the agent's cost in processor time: instructions are nanoseconds in the laboratory.
 fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRow> {
     let mut noted: BTreeMap<(&str, &str), f64> = BTreeMap::new();
@@ -317,7 +333,8 @@ fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRo
     // What a build for tests costs says nothing.
     let optimised = !cfg!(debug_assertions);
     let used = |what| Some(noted.get(&("end", what))? - noted.get(&("begin", what))?);
-    let packets = books.status["totals"]["arrived"].as_f64().filter(|packets| *packets > 0.0);
+    // A super-packet counts as the frames that it makes on the air.
+    let packets = books.status["totals"]["arrived_segments"].as_f64().filter(|packets| *packets > 0.0);
     let each = |what| used(what).zip(packets).map(|(used, packets)| used / packets);
     let note = match (used("usage"), packets) {
         (Some(used), Some(packets)) => {
@@ -330,22 +347,8 @@ fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRo
     };
     let note = if optimised { note } else { format!("not judged: this is a debug build; {note}") };
     vec![
-        row(
-            id,
-            "agent's processor time in user space, each packet",
-            "us",
-            optimised.then_some((5.0, Tolerance::AtMost)),
-            each("user"),
-            note,
-        ),
-        row(
-            id,
-            "all of it, with the kernel's way of a packet through queue, bridge or router, and radio",
-            "us",
-            None,
-            each("usage"),
-            String::new(),
-        ),
+        row(id, COST, "us", optimised.then_some((id.most_us(), Tolerance::AtMost)), each("usage"), note),
+        row(id, "of it in user space", "us", None, each("user"), String::new()),
     ]
 }
 

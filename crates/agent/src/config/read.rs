@@ -63,7 +63,7 @@ struct Written {
     hold_packets: usize,
     plane: Plane,
     queue_number: Option<u16>,
-    super_packets: Option<bool>,
+    super_packets: bool,
     metrics: Metrics,
     journal: Option<PathBuf>,
     watchdog: Span,

@@ -43,7 +43,6 @@ pub struct Plan {
     /// The mechanism.
     pub action: Action,
     pub(super) rules: Rules,
-    pub(super) super_packets: bool,
     stations: Vec<Station>,
     remarks: Vec<String>,
 }
@@ -72,19 +71,17 @@ impl Plan {
         }
         let action = action(&config, &wiphy, &interface)?;
         let planes = planes(config.plane, &interface);
-        let super_packets =
-            config.super_packets.unwrap_or_else(|| planes.contains(&nftables::Plane::Bridged));
         let queue = config.queue_number.unwrap_or_else(|| nfqueue::first_free(FIRST_QUEUE));
         let rules = Rules { interface: name, queue, planes };
         if action == Action::Hold {
-            remarks.extend(merged(&interface, super_packets));
+            remarks.extend(merged(&interface, config.super_packets));
             if !nftables::has_program() {
                 remarks.push(
                     "nft is not installed (apt-get install nftables): the agent cannot start".to_owned(),
                 );
             }
         }
-        Ok(Self { config, wifi, wiphy, interface, action, rules, super_packets, stations, remarks })
+        Ok(Self { config, wifi, wiphy, interface, action, rules, stations, remarks })
     }
 
     /// The name of the interface.

@@ -136,7 +136,7 @@ impl<'a> Server<'a> {
             number: plan.rules.queue,
             // The kernel's limit is above the engine's, so that the engine decides which packets are dropped.
             held: u32::try_from(config.hold_packets + config.hold_packets / 2 + 256).unwrap_or(u32::MAX),
-            super_packets: plan.super_packets,
+            super_packets: config.super_packets,
             ..QueueConfig::default()
         })?;
         // The eBPF programs are loaded and mac80211's types read, which needs CAP_SYS_ADMIN. Rules and settings need CAP_NET_ADMIN
@@ -336,9 +336,6 @@ impl<'a> Server<'a> {
     /// Holds packets at other hooks from now on: the interface joined or left a bridge.
     fn move_rules(&mut self, time: Instant, rules: &Rules) {
         let _ = self.let_go(time);
-        // A router's packets come one by one, and a bridge's merged, if nothing else is configured.
-        let bridged = rules.planes.contains(&nftables::Plane::Bridged);
-        let _ = self.queue.set_super_packets(self.plan.config.super_packets.unwrap_or(bridged));
         self.install(time, rules, Event::Plane { plane: planes_text(rules) });
     }
 

@@ -53,8 +53,10 @@ use release::LastReported;
 /// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Packets that arrived.
+    /// Packets that arrived; a super-packet is one.
     pub arrived: u64,
+    /// The same with each segment of a super-packet, which is a frame on the air.
+    pub arrived_segments: u64,
     /// Packets passed without being held: a group address, or a receiver that is not associated.
     pub passed: u64,
     /// Held packets that were released.
@@ -136,6 +138,7 @@ impl Engine {
     pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
         self.advance(now);
         self.counts.arrived += 1;
+        self.counts.arrived_segments += u64::from(arrival.segments.max(1));
         // Frames to others than associated stations never complete: held, they would only fill the window.
         let station = arrival.station.and_then(|mac| self.peers.find_present(mac));
         let Some(id) = station else {

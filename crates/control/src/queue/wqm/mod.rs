@@ -46,6 +46,8 @@ pub struct Wqm<P> {
     config: WqmConfig,
     lists: StationLists<P>,
     order: ArrivalOrder,
+    /// Frames that wait in each category: a super-packet counts as all of its own.
+    frames: [usize; 4],
     sizes: [BufferSize; 4],
     /// Indexed by station.
     rates: Vec<Option<StationRate>>,
@@ -66,6 +68,7 @@ impl<P: Payload> Wqm<P> {
             config,
             lists: StationLists::default(),
             order: ArrivalOrder::default(),
+            frames: [0; 4],
             sizes: std::array::from_fn(|_| size.clone()),
             rates: Vec::new(),
             free: None,
@@ -78,6 +81,19 @@ impl<P: Payload> Wqm<P> {
     #[must_use]
     pub const fn buffer_size(&self, category: Category) -> &BufferSize {
         &self.sizes[category.index()]
+    }
+
+    /// Whether another packet is too many. An empty buffer takes one of any size.
+    fn is_full(&self, packet: &P) -> bool {
+        let category = packet.category().index();
+        let waiting = self.frames[category];
+        waiting > 0 && waiting + frames_of(packet) > self.sizes[category].packets()
+    }
+
+    /// Takes note of a packet that left.
+    fn forget(&mut self, packet: &P) {
+        let waiting = &mut self.frames[packet.category().index()];
+        *waiting = waiting.saturating_sub(frames_of(packet));
     }
 
     fn is_empty(&self) -> bool {
@@ -171,7 +187,9 @@ impl<P: Payload> Dequeue<P> for Wqm<P> {
         category: Category,
         _dropped: &mut Vec<Dropped<P>>,
     ) -> Option<P> {
-        self.lists.pop(station, category)
+        let packet = self.lists.pop(station, category)?;
+        self.forget(&packet);
+        Some(packet)
     }
 
     #[inline]
@@ -188,15 +206,21 @@ impl<P: Payload> Queue<P> for Wqm<P> {
         if let Some((rate, subframes)) = self.rate_of(station) {
             self.sizes[category.index()].begin(rate, Some(subframes));
         }
-        let mut packets = self.sizes[category.index()].packets();
-        if self.config.drop == DropRule::Selective
-            && self.lists.waiting(category).packets >= packets
-            && let Some(packet) = self.lists.take_from_longest_flow(category)
-        {
-            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
-            packets = usize::MAX;
+        if self.is_full(&packet) {
+            let selective = self.config.drop == DropRule::Selective;
+            let other = selective.then(|| self.lists.take_from_longest_flow(category)).flatten();
+            let reason = DropReason::QueueFull;
+            let Some(other) = other else { return dropped.push(Dropped { packet, reason }) };
+            self.forget(&other);
+            dropped.push(Dropped { packet: other, reason });
         }
-        if self.lists.push(now, packet, Limits { packets, bytes: None }, dropped) {
+        let frames = frames_of(&packet);
+        let (before, limits) = (dropped.len(), Limits { packets: usize::MAX, bytes: None });
+        let is_first = self.lists.push(now, packet, limits, dropped);
+        if dropped.len() == before {
+            self.frames[category.index()] += frames;
+        }
+        if is_first {
             self.order.update(&mut self.lists, station, category);
         }
     }
@@ -217,7 +241,11 @@ impl<P: Payload> Queue<P> for Wqm<P> {
     }
 
     fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
+        let before = out.len();
         self.lists.flush(station, out);
+        for packet in &out[before..] {
+            self.forget(packet);
+        }
     }
 
     fn backlog(&self) -> &Backlogs {
@@ -241,6 +269,11 @@ impl<P: Payload> Queue<P> for Wqm<P> {
         let patience = if self.load_reported { self.clock.interval() } else { Span::ZERO };
         Deadline { select: channel_load.map(|due| due + patience), channel_load }
     }
+}
+
+/// The frames that a packet is sent in.
+fn frames_of<P: Payload>(packet: &P) -> usize {
+    usize::from(packet.frames().max(1))
 }
 
 #[cfg(test)]

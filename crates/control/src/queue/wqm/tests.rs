@@ -1,6 +1,6 @@
 use super::super::test_packet::{Special, packet};
 use super::*;
-use crate::frame::PlainPacket;
+use crate::frame::{FlowId, PlainPacket};
 
 const BE: Category = Category::Be;
 const FAST: BitRate = BitRate::from_mbps(65);
@@ -162,4 +162,60 @@ fn a_selective_drop_takes_the_oldest_of_the_longest_flow() {
         left.push(packet.number);
     }
     assert_eq!(left, [3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+}
+
+/// A super-packet of segmentation offload.
+#[derive(Debug, Clone)]
+struct Merged {
+    packet: PlainPacket,
+    frames: u16,
+}
+
+impl Payload for Merged {
+    fn flow(&self) -> FlowId {
+        self.packet.flow()
+    }
+    fn station(&self) -> StationId {
+        self.packet.station()
+    }
+    fn category(&self) -> Category {
+        self.packet.category()
+    }
+    fn size(&self) -> ByteCount {
+        self.packet.size()
+    }
+    fn frames(&self) -> u16 {
+        self.frames
+    }
+    fn enqueued(&self) -> Instant {
+        self.packet.enqueued()
+    }
+    fn set_enqueued(&mut self, now: Instant) {
+        self.packet.set_enqueued(now);
+    }
+    fn airtime_estimate(&self) -> Span {
+        self.packet.airtime_estimate()
+    }
+    fn set_airtime_estimate(&mut self, estimate: Span) {
+        self.packet.set_airtime_estimate(estimate);
+    }
+}
+
+#[test]
+fn a_super_packet_fills_the_buffer_as_its_frames_do() {
+    let mut queue: Wqm<Merged> = Wqm::new(config()).expect("valid");
+    queue.on_rate(StationId(0), FAST, 21);
+    let mut dropped = Vec::new();
+    let mut offer = |queue: &mut Wqm<Merged>, frames| {
+        queue.enqueue(millis(0), Merged { packet: packet(0, 0), frames }, &mut dropped);
+        std::mem::take(&mut dropped).len()
+    };
+    // The size is 12 packets. An empty buffer takes one of any size.
+    assert_eq!([40, 1].map(|frames| offer(&mut queue, frames)), [0, 1]);
+    assert!(queue.dequeue(millis(0), StationId(0), BE, &mut Vec::new()).is_some());
+    assert_eq!([5, 5, 3, 2, 1].map(|frames| offer(&mut queue, frames)), [0, 0, 1, 0, 1]);
+    let mut out = Vec::new();
+    queue.flush(StationId(0), &mut out);
+    assert_eq!(out.len(), 3);
+    assert_eq!([6, 6, 1].map(|frames| offer(&mut queue, frames)), [0, 0, 1]);
 }
