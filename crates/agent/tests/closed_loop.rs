@@ -132,6 +132,8 @@ fn traffic_past_the_agent_is_noticed() {
         let rule = &world.engine.rules()[0];
         assert_eq!(rule.state, state, "{past:?}");
         assert_eq!(rule.met_share().is_some(), state == State::Met);
+        // A reading each second: what is allowed for headers adds up.
+        world.tell_stations();
     }
     // A rule none of whose packets is seen may have all of them past the agent.
     *world.counted.entry(mac(2)).or_default() += 2_000_000;
