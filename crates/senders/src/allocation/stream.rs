@@ -150,3 +150,9 @@ pub(super) fn fresh_level<'a>(streams: impl Iterator<Item = &'a Stream>) -> Opti
     let levels = sums.into_iter().filter(|(frames, _)| *frames > 0.0);
     levels.map(|(frames, transmissions)| transmissions / frames).reduce(f64::max)
 }
+
+/// The last level of the downlink with the highest rate.
+pub(super) fn level_of_largest(streams: &[Stream]) -> Option<f64> {
+    let downlinks = streams.iter().filter(|stream| stream.id.1 == Direction::Down);
+    downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate)).and_then(|stream| stream.level)
+}
