@@ -7,7 +7,7 @@ use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
 use super::report::Report;
 use super::start::{Link, Overhead, Space};
-use super::stream::{Allocation, Direction, ReceiverId, Sent, Stream, fresh_level, level_of_largest, moved};
+use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
@@ -23,8 +23,6 @@ const MOST_LEVEL: f64 = 2.0;
 const HEADROOM: f64 = 1.5;
 /// Step back of the caller's clock from which on it was set; less is the disorder of callers.
 const STEP: Span = Span::from_millis(100);
-/// Level from which on frames find a queue.
-const QUEUED: f64 = 2.5;
 /// Relative change of a PHY rate, against the one used for the last rates, that triggers a new start.
 const CHANGED: f64 = 0.15;
 /// Longest wait for reports in intervals,
@@ -87,16 +85,21 @@ impl RateAllocator {
 
     /// Adds a station that receives data. Does nothing if it is known.
     pub fn join(&mut self, now: Instant, station: ReceiverId) {
-        self.join_stream(now, (station, Direction::Down));
+        self.join_at(now, station, self.config.start_rate);
+    }
+
+    /// Adds a station that receives data and begins at `rate`, 20 kbit/s to 100 Gbit/s. Does nothing if it is known.
+    pub fn join_at(&mut self, now: Instant, station: ReceiverId, rate: BitRate) {
+        self.join_stream(now, (station, Direction::Down), rate);
     }
 
     /// Adds the uplink of a station, shaped by an [`super::UplinkShaper`], whose reports describe it (assumption 1 of Sec. 7). The uplink
     /// is a further stream on the same air, with a rate of its own.
     pub fn join_uplink(&mut self, now: Instant, station: ReceiverId) {
-        self.join_stream(now, (station, Direction::Up));
+        self.join_stream(now, (station, Direction::Up), self.config.start_rate);
     }
 
-    fn join_stream(&mut self, now: Instant, id: (ReceiverId, Direction)) {
+    fn join_stream(&mut self, now: Instant, id: (ReceiverId, Direction), rate: BitRate) {
         let now = self.clock(now);
         let Err(place) = self.place(id) else { return };
         let before = self.streams.len() as f64;
@@ -105,7 +108,8 @@ impl RateAllocator {
             self.scale(now, before / (before + 1.0));
             self.starting = Some(now);
         }
-        self.streams.insert(place, Stream::new(id, self.config.start_rate, now));
+        let rate = BitRate::from_bps_f64((rate.as_bps() as f64).clamp(LEAST, MAX_RATE));
+        self.streams.insert(place, Stream::new(id, rate, now));
         let soon = now + self.pace();
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
@@ -153,9 +157,7 @@ impl RateAllocator {
     pub fn on_sent(&mut self, now: Instant, station: ReceiverId, payload: ByteCount) {
         self.clock(now);
         if let Ok(place) = self.place((station, Direction::Down)) {
-            let since = self.streams[place].heard;
-            let sent = self.streams[place].sent.get_or_insert(Sent { bytes: 0, since, rate: None });
-            sent.bytes = sent.bytes.saturating_add(payload.as_u64());
+            self.streams[place].on_sent(payload);
         }
     }
 
@@ -432,13 +434,6 @@ impl RateAllocator {
         matches!(&self.streams[..], [stream] if stream.phy.is_none()).then_some(0)
     }
 
-    /// 1 - wᵀx by lemma 1, from the number of frames. Below [`QUEUED`] most frames find no queue, and the lemma does not hold.
-    fn measured_free(&self, place: usize) -> f64 {
-        let stream = &self.streams[place];
-        let queued = stream.level.is_some_and(|level| level >= QUEUED);
-        stream.overhead_share.filter(|_| queued).unwrap_or(1.0)
-    }
-
     /// Algorithm 1 with the steady gain of [`Self::gain`], the free time measured.
     fn lone_step(&mut self, now: Instant, place: usize) {
         let stream = &self.streams[place];
@@ -446,7 +441,7 @@ impl RateAllocator {
             let above = level - self.config.target;
             // A queue has to drain; a step up must not exceed what is free.
             let least = if above > 0.0 { LEAST_FREE } else { 0.0 };
-            let free = self.measured_free(place).clamp(least, 1.0);
+            let free = stream.measured_free().clamp(least, 1.0);
             let gain = (self.config.gain * 1e6).min(stream.rate * free / self.config.target);
             self.set(now, place, stream.rate - gain * above);
         }

@@ -52,5 +52,6 @@ pub use model::{Downlink, Regulated};
 pub use optimum::{Optimum, Utility};
 pub use report::{REPORT_LENGTH, Report, ReportError};
 pub use sensing::{Frame, FrameSensor, Observation};
+pub(crate) use stream::moved;
 pub use stream::{Allocation, Direction, ReceiverId};
 pub use uplink::UplinkShaper;
