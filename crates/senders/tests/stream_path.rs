@@ -221,7 +221,7 @@ impl Air {
             })
             .collect();
         let now = at + Span::from_millis(1);
-        station.receiver.arrived(now, Some(now + ahead), &arrivals).expect("in range");
+        station.receiver.arrived(now, Some(now + ahead), arrivals.iter().copied()).expect("in range");
     }
 
     fn tell(&mut self, number: usize) {

@@ -20,27 +20,37 @@ pub enum StreamError {
 
 /// The reason why feedback is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
 #[non_exhaustive]
 pub enum Refusal {
     /// Too few or too many bytes.
-    #[error("feedback has 58 bytes")]
     Length,
     /// An unknown version, or flags unknown in it.
-    #[error("the feedback has an unknown version or unknown flags")]
     Version,
     /// It names a receiver that has not joined.
-    #[error("the feedback names a receiver that has not joined this sender")]
     Receiver,
     /// Its tag does not belong to the key of its receiver.
-    #[error("the feedback was not made with the key of its receiver")]
     Forged,
     /// It is not newer than the last.
-    #[error("the feedback is not newer than the last: delayed or replayed")]
     Old,
     /// Values that no receiver measures.
-    #[error("the feedback has impossible values")]
     Impossible,
     /// It tells of more packets than were noted by `sent`.
-    #[error("the feedback tells of more packets than were sent")]
     Unsent,
+}
+
+impl Refusal {
+    /// The sentence of the refusal.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Length => "feedback has 58 bytes",
+            Self::Version => "the feedback has an unknown version or unknown flags",
+            Self::Receiver => "the feedback names a receiver that has not joined this sender",
+            Self::Forged => "the feedback was not made with the key of its receiver",
+            Self::Old => "the feedback is not newer than the last: delayed or replayed",
+            Self::Impossible => "the feedback has impossible values",
+            Self::Unsent => "the feedback tells of more packets than were sent",
+        }
+    }
 }

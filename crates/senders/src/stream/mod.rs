@@ -42,7 +42,7 @@
 //!         for _ in 0..packets {
 //!             sender.sent(id, now, 1, ByteCount::new(1200))?;
 //!             let arrival = Arrival { stamp: now, sequence, packets: 1, payload: ByteCount::new(1200), companion: false };
-//!             receiver.arrived(now, None, &[arrival])?;
+//!             receiver.arrived(now, None, [arrival])?;
 //!             sequence += 1;
 //!         }
 //!         if let Some(feedback) = receiver.poll(now) {

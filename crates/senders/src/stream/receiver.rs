@@ -83,11 +83,16 @@ impl StreamReceiver {
         &mut self,
         now: Instant,
         stamp_now: Option<Instant>,
-        batch: &[Arrival],
+        batch: impl IntoIterator<Item = Arrival, IntoIter: Clone>,
     ) -> Result<(), StreamError> {
-        batch.iter().try_for_each(Arrival::check)?;
-        let Some(last) = batch.last() else { return Ok(()) };
-        self.stamps.follow(now, stamp_now, last.stamp);
+        let batch = batch.into_iter();
+        let mut last = None;
+        for arrival in batch.clone() {
+            arrival.check()?;
+            last = Some(arrival.stamp);
+        }
+        let Some(last) = last else { return Ok(()) };
+        self.stamps.follow(now, stamp_now, last);
         for arrival in batch {
             let at = self.stamps.steady(now, arrival.stamp);
             if arrival.companion {
