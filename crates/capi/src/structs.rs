@@ -1,7 +1,6 @@
 //! Structs of the interface. They may grow at their ends; `size` says how much of one the caller knows.
 
 #![allow(unsafe_code)]
-#![expect(non_camel_case_types, reason = "names of C")]
 
 use std::mem::size_of;
 

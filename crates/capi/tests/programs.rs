@@ -128,7 +128,7 @@ fn a_packet_and_a_poll_take_less_than_1000_instructions() {
         let output = Command::new(valgrind)
             .args(["--tool=callgrind", &format!("--toggle-collect={function}")])
             .arg(format!("--callgrind-out-file={}", folder.path().join("out").display()))
-            .arg(&binary)
+            .args([binary.as_os_str(), "eager".as_ref()])
             .output()
             .expect("runs");
         passes(function, &output);
@@ -136,7 +136,7 @@ fn a_packet_and_a_poll_take_less_than_1000_instructions() {
         let collected = text.split("Collected : ").nth(1).and_then(|rest| rest.split_whitespace().next());
         collected.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{text}"))
     };
-    let output = Command::new(&binary).output().expect("runs");
+    let output = Command::new(&binary).arg("eager").output().expect("runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut words = text.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
     let (packets, polls) = (words.next().expect("packets"), words.next().expect("polls"));

@@ -116,6 +116,7 @@ static void frames_without_end_and_sizes(void) {
     airbound_arrival arrival = {SECOND, 0, 0, 1, 0}, batch[2];
     uint64_t next;
     uint32_t packets;
+    size_t length = 1;
     int frame;
     model m;
     model_start(&m, 7, 390000000);
@@ -148,9 +149,9 @@ static void frames_without_end_and_sizes(void) {
     batch[1].bytes = 0;
     CHECK(airbound_receiver_arrived(m.receiver, SECOND, 0, batch, 2) == AIRBOUND_RANGE);
     CHECK(airbound_receiver_arrived(m.receiver, SECOND, 0, batch, (size_t)half) == AIRBOUND_RANGE);
-    CHECK(airbound_receiver_poll(m.receiver, SECOND, m.feedback, sizeof m.feedback, &m.length, &next) == AIRBOUND_NOTHING);
-    CHECK(m.length == 0 && next == UINT64_MAX); /* none of those was taken */
-    CHECK(airbound_receiver_poll(m.receiver, SECOND, m.feedback, 57, &m.length, &next) == AIRBOUND_SIZE);
+    CHECK(airbound_receiver_poll(m.receiver, SECOND, m.feedback, sizeof m.feedback, &length, &next) == AIRBOUND_NOTHING);
+    CHECK(length == 0 && next == UINT64_MAX); /* none of those was taken */
+    CHECK(airbound_receiver_poll(m.receiver, SECOND, m.feedback, 57, &length, &next) == AIRBOUND_SIZE);
     CHECK(airbound_receiver_phy_rate(m.receiver, 5) == AIRBOUND_RANGE);
     CHECK(airbound_receiver_phy_rate(m.receiver, half * half) == AIRBOUND_RANGE);
     CHECK(airbound_receiver_phy_rate(m.receiver, 0) == AIRBOUND_OK);

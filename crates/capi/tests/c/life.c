@@ -1,9 +1,10 @@
 /* The life of a stream: from the start to the target, and an end without leaks. */
 #include "model.h"
 
-int main(void) {
+int main(int count, char **arguments) {
     model m;
     model_start(&m, 7, 390000000);
+    m.eager = count > 1 && strcmp(arguments[1], "eager") == 0;
     model_run(&m, 6 * SECOND);
     CHECK(m.decision.rate_bps > 200000000);
     CHECK(m.decision.level > 20 && m.decision.level < 45);

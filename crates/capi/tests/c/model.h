@@ -32,6 +32,7 @@ typedef struct {
     uint64_t phy_bps;
     uint64_t sender_ahead, stamps_ahead; /* clocks that differ */
     int deaf;                            /* feedback is lost */
+    int eager;                           /* polls for each packet */
     airbound_decision decision;
     uint64_t arrived, polls;
     uint8_t feedback[AIRBOUND_FEEDBACK_MAX]; /* the last one */
@@ -67,7 +68,7 @@ static void model_stop(model *m) {
 static void model_send(model *m) {
     uint64_t now = m->now + m->sender_ahead, next = 0;
     uint32_t packets = 0;
-    if (m->now >= m->next_poll) {
+    if (m->now >= m->next_poll || m->eager) {
         CHECK(airbound_sender_poll(m->sender, now, m->id, &m->decision) == AIRBOUND_OK);
         CHECK(m->decision.next_ns > now);
         m->next_poll = m->now + (m->decision.next_ns - now);
@@ -84,6 +85,10 @@ static void model_send(model *m) {
         CHECK(packets > 0 && next > now);
         CHECK(airbound_sender_sent(m->sender, now, m->id, packets, (uint64_t)packets * PACKET) == AIRBOUND_OK);
         m->sequence += packets;
+        for (; m->eager && packets > 0; packets--) {
+            CHECK(airbound_sender_poll(m->sender, now, m->id, &m->decision) == AIRBOUND_OK);
+            m->polls += 1;
+        }
     }
 }
 
@@ -113,8 +118,10 @@ static void model_serve(model *m) {
 
 static void model_tell(model *m) {
     uint64_t next = 0;
-    if (airbound_receiver_poll(m->receiver, m->now + MS, m->feedback, sizeof m->feedback, &m->length, &next) == AIRBOUND_OK) {
-        CHECK(m->length > 0 && m->length <= AIRBOUND_FEEDBACK_MAX);
+    size_t length = 0;
+    if (airbound_receiver_poll(m->receiver, m->now + MS, m->feedback, sizeof m->feedback, &length, &next) == AIRBOUND_OK) {
+        CHECK(length > 0 && length <= AIRBOUND_FEEDBACK_MAX);
+        m->length = length;
         if (!m->deaf) {
             CHECK(airbound_sender_report(m->sender, m->now + m->sender_ahead, m->feedback, m->length) == AIRBOUND_OK);
         }

@@ -13,8 +13,8 @@ pub(crate) fn compiler(name: &'static str) -> Option<&'static str> {
     None
 }
 
-/// The folder of libairbound.a and libairbound.so: two above that of the test.
+/// The folder of libairbound.a and libairbound.so: cargo leaves them beside the test.
 pub(crate) fn library_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a path");
-    test.parent().and_then(|deps| deps.parent()).expect("target/debug/deps").to_owned()
+    test.parent().expect("a folder").to_owned()
 }

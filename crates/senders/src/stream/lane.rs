@@ -7,7 +7,7 @@ use super::config::{FORGET, StreamConfig, is_frame_interval};
 use super::error::Refusal;
 use super::feedback::Feedback;
 use super::pacer::Pacer;
-use super::reason::Reason;
+use super::reason::{Decision, Reason};
 use crate::allocation::{Allocation, Bottleneck, ReceiverId, moved};
 
 /// Number of intervals without feedback after which a receiver is silent: two lost messages in a row are usual.
@@ -62,6 +62,8 @@ pub(super) struct Lane {
     singles: bool,
     pub(super) reports: u32,
     pub(super) refused: u32,
+    /// The last decision, and the number of changes before it.
+    pub(super) decided: Option<(u64, Decision)>,
 }
 
 impl Lane {
@@ -88,6 +90,7 @@ impl Lane {
             singles: false,
             reports: 0,
             refused: 0,
+            decided: None,
         }
     }
 

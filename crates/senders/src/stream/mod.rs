@@ -20,7 +20,7 @@
 //! | `sender` | lanes that share one allocator |
 //! | `lane` | one receiver: plausibility of feedback, silence and recovery |
 //! | `pacer` | packets of a frame spread over its interval |
-//! | `reason` | what limits a rate |
+//! | `reason` | a decision, and what limits its rate |
 //! | `error` | refusals |
 //!
 //! ```
@@ -70,6 +70,6 @@ pub use config::{ReceiverConfig, StreamConfig};
 pub use error::{Refusal, StreamError};
 pub use feedback::{FEEDBACK_LENGTH, Feedback};
 pub use pacer::Allowed;
-pub use reason::Reason;
+pub use reason::{Decision, Reason};
 pub use receiver::{Arrival, StreamReceiver};
-pub use sender::{Decision, StreamSender};
+pub use sender::StreamSender;

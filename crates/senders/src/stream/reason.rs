@@ -1,4 +1,8 @@
-//! Reasons of a rate.
+//! Rates and their reasons.
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::absence::Absence;
 
 /// The part of the path that limits a rate now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -54,4 +58,33 @@ impl Reason {
             Self::Most => "the highest configured rate is reached",
         }
     }
+}
+
+/// Rates and reason for one receiver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// What limits the rate.
+    pub reason: Reason,
+    /// Payload rate allocated to the receiver, forward error correction and headers of the application included.
+    pub rate: BitRate,
+    /// Rate for the encoder.
+    pub encoder: BitRate,
+    /// Packets of a frame leave no faster than this.
+    pub pacing: BitRate,
+    /// Time between two packets of the usual size at that pace.
+    pub pacing_interval: Span,
+    /// Largest frame that is sent within its interval.
+    pub largest_frame: ByteCount,
+    /// When to call again if nothing happens before.
+    pub next: Instant,
+    /// Mean aggregation level of the last feedback with frames, in packets; `None` before the first.
+    pub level: Option<f64>,
+    /// Share of packets lost in a queue or on the wire, of the last feedback; `None` before the first.
+    pub loss: Option<f64>,
+    /// Absences of the receiver's radio; `None` if there are none.
+    pub absence: Option<Absence>,
+    /// Messages taken.
+    pub reports: u32,
+    /// Messages refused that named this receiver.
+    pub refused: u32,
 }

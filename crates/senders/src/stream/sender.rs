@@ -2,13 +2,12 @@
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::absence::Absence;
 use super::config::{StreamConfig, first_wrong};
 use super::error::{Refusal, StreamError};
 use super::feedback::Feedback;
 use super::lane::Lane;
 use super::pacer::Allowed;
-use super::reason::Reason;
+use super::reason::Decision;
 use crate::allocation::{RateAllocator, ReceiverId};
 
 /// Largest frame.
@@ -22,35 +21,6 @@ const STEP: Span = Span::from_millis(100);
 /// Longest time over which a frame is spread.
 const LATEST_DEADLINE: Span = Span::from_secs(1);
 
-/// Rates and reason for one receiver.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Decision {
-    /// What limits the rate.
-    pub reason: Reason,
-    /// Payload rate allocated to the receiver, forward error correction and headers of the application included.
-    pub rate: BitRate,
-    /// Rate for the encoder.
-    pub encoder: BitRate,
-    /// Packets of a frame leave no faster than this.
-    pub pacing: BitRate,
-    /// Time between two packets of the usual size at that pace.
-    pub pacing_interval: Span,
-    /// Largest frame that is sent within its interval.
-    pub largest_frame: ByteCount,
-    /// When to call again if nothing happens before.
-    pub next: Instant,
-    /// Mean aggregation level of the last feedback with frames, in packets; `None` before the first.
-    pub level: Option<f64>,
-    /// Share of packets lost in a queue or on the wire, of the last feedback; `None` before the first.
-    pub loss: Option<f64>,
-    /// Absences of the receiver's radio; `None` if there are none.
-    pub absence: Option<Absence>,
-    /// Messages taken.
-    pub reports: u32,
-    /// Messages refused that named this receiver.
-    pub refused: u32,
-}
-
 /// The sending end of one or several streams, whose receivers share the air behind one access point.
 #[derive(Debug, Clone)]
 pub struct StreamSender {
@@ -59,6 +29,8 @@ pub struct StreamSender {
     /// Ordered by number.
     lanes: Vec<Lane>,
     latest: Instant,
+    /// Number of events that may have changed decisions: older ones are made anew.
+    changes: u64,
 }
 
 impl StreamSender {
@@ -72,7 +44,7 @@ impl StreamSender {
             .map_err(|_| StreamError::Range("the configuration is out of range"))?;
         allocator.reserve(usize::from(config.receivers));
         let lanes = Vec::with_capacity(usize::from(config.receivers));
-        Ok(Self { config, allocator, lanes, latest: Instant::ZERO })
+        Ok(Self { config, allocator, lanes, latest: Instant::ZERO, changes: 0 })
     }
 
     /// Returns the configuration.
@@ -87,6 +59,7 @@ impl StreamSender {
     /// [`StreamError::Full`] if `receivers` have joined.
     pub fn join(&mut self, now: Instant, id: ReceiverId, key: [u8; 16]) -> Result<(), StreamError> {
         let now = self.clock(now);
+        self.changes += 1;
         let lane = Lane::new(id, key, &self.config);
         match self.search(id) {
             Ok(place) => self.lanes[place] = lane,
@@ -107,6 +80,7 @@ impl StreamSender {
     pub fn leave(&mut self, now: Instant, id: ReceiverId) -> Result<(), StreamError> {
         let now = self.clock(now);
         let place = self.place(id)?;
+        self.changes += 1;
         self.lanes.remove(place);
         self.allocator.leave(now, id);
         Ok(())
@@ -171,6 +145,7 @@ impl StreamSender {
     /// [`StreamError::Refused`] for a message that is not believed. It has no effect but to be counted.
     pub fn report(&mut self, now: Instant, bytes: &[u8]) -> Result<ReceiverId, StreamError> {
         let now = self.clock(now);
+        self.changes += 1;
         let id = Feedback::receiver_of(bytes)?;
         let place = self.place(id).map_err(|_| Refusal::Receiver)?;
         let lane = &mut self.lanes[place];
@@ -203,7 +178,13 @@ impl StreamSender {
     pub fn poll(&mut self, id: ReceiverId, now: Instant) -> Result<Decision, StreamError> {
         let now = self.clock(now);
         let place = self.place(id)?;
-        self.allocator.on_deadline(now);
+        if let Some((changes, decision)) = self.lanes[place].decided
+            && changes == self.changes
+            && now < decision.next
+        {
+            return Ok(decision);
+        }
+        self.changes += u64::from(self.allocator.on_deadline(now));
         let rate = self.rate(place, now);
         let pace = rate / self.config.spread;
         self.lanes[place].pacer.slow_down(pace);
@@ -214,7 +195,7 @@ impl StreamSender {
         let next = next.into_iter().flatten().fold(latest, Instant::min);
         let rate = BitRate::from_bps_f64(rate);
         let pacing = BitRate::from_bps_f64(pace);
-        Ok(Decision {
+        let decision = Decision {
             reason: lane.reason(now, allocation.as_ref(), &self.config),
             rate,
             encoder: rate.mul_f64(self.config.encoder_share),
@@ -227,7 +208,9 @@ impl StreamSender {
             absence: lane.absence,
             reports: lane.reports,
             refused: lane.refused,
-        })
+        };
+        self.lanes[place].decided = Some((self.changes, decision));
+        Ok(decision)
     }
 
     /// Messages refused of all receivers that have joined.
@@ -267,6 +250,7 @@ impl StreamSender {
     fn clock(&mut self, now: Instant) -> Instant {
         if self.latest.since(now) >= STEP {
             let from = std::mem::replace(&mut self.latest, now);
+            self.changes += 1;
             self.lanes.iter_mut().for_each(|lane| lane.set_back(from, now));
         }
         self.latest = self.latest.max(now);
