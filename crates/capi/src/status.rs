@@ -38,7 +38,7 @@ pub enum airbound_status {
 }
 use airbound_status::*;
 
-/// What limits a rate.
+/// The part of the path that limits a rate.
 #[expect(non_camel_case_types, reason = "a name of C")]
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -83,7 +83,7 @@ pub const AIRBOUND_COMPANION: u16 = 1;
 pub struct airbound_decision {
     /// sizeof of this struct, set by the caller.
     pub size: u32,
-    /// What limits the rate (airbound_reason).
+    /// The part of the path that limits the rate (airbound_reason).
     pub reason: i32,
     /// Rate for the encoder in bit/s.
     pub encoder_bps: u64,

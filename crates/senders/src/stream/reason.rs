@@ -63,7 +63,7 @@ impl Reason {
 /// Rates and reason for one receiver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
-    /// What limits the rate.
+    /// The part of the path that limits the rate.
     pub reason: Reason,
     /// Payload rate allocated to the receiver, forward error correction and headers of the application included.
     pub rate: BitRate,
