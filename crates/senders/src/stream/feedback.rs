@@ -59,7 +59,7 @@ impl Feedback {
         put(&millis(period));
         put(&millis(length));
         let tag = tag(&bytes[..SIGNED], key);
-        bytes[SIGNED..].copy_from_slice(&tag);
+        bytes[SIGNED..].copy_from_slice(&tag.to_be_bytes());
         bytes
     }
 
@@ -83,7 +83,9 @@ impl Feedback {
     /// [`Refusal`] if the bytes are no message of this version, were not made with `key`, or have values that no receiver measures.
     pub fn decode(bytes: &[u8], key: &[u8; 16]) -> Result<Self, Refusal> {
         let receiver = Self::receiver_of(bytes)?;
-        if tag(&bytes[..SIGNED], key) != bytes[SIGNED..] {
+        let made = bytes.last_chunk().map(|tag| u64::from_be_bytes(*tag));
+        // One comparison of one number: its time tells nothing about the tag.
+        if made != Some(tag(&bytes[..SIGNED], key)) {
             return Err(Refusal::Forged);
         }
         let mut report = [0; COMPANIONS.end];
@@ -101,10 +103,10 @@ impl Feedback {
     }
 }
 
-fn tag(bytes: &[u8], key: &[u8; 16]) -> [u8; 8] {
+fn tag(bytes: &[u8], key: &[u8; 16]) -> u64 {
     let mut hasher = SipHasher24::new_with_key(key);
     hasher.write(bytes);
-    hasher.finish().to_be_bytes()
+    hasher.finish()
 }
 
 #[cfg(test)]
