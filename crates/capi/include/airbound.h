@@ -91,7 +91,7 @@ typedef int32_t airbound_status;
 #endif // __cplusplus
 
 /*
- What limits a rate.
+ The part of the path that limits a rate.
  */
 enum airbound_reason
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -297,7 +297,7 @@ typedef struct {
      */
     uint32_t size;
     /*
-     What limits the rate (airbound_reason).
+     The part of the path that limits the rate (airbound_reason).
      */
     int32_t reason;
     /*
