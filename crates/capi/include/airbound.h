@@ -508,8 +508,8 @@ airbound_status airbound_sender_poll(airbound_sender *sender,
 uint32_t airbound_abi(void);
 
 /*
- A sentence in English about the last call of this thread that did not return AIRBOUND_OK or AIRBOUND_NOTHING; empty before. Valid until the thread's
- next call of this library; never NULL.
+ A sentence in English about the last call of this thread that returned neither AIRBOUND_OK nor AIRBOUND_NOTHING; empty before. Valid
+ until the thread's next call of this library; never NULL.
  */
 const char *airbound_last_message(void);
 

@@ -127,8 +127,8 @@ pub extern "C" fn airbound_abi() -> u32 {
     AIRBOUND_ABI
 }
 
-/// A sentence in English about the last call of this thread that did not return AIRBOUND_OK or AIRBOUND_NOTHING; empty before. Valid until the thread's
-/// next call of this library; never NULL.
+/// A sentence in English about the last call of this thread that returned neither AIRBOUND_OK nor AIRBOUND_NOTHING; empty before. Valid
+/// until the thread's next call of this library; never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn airbound_last_message() -> *const c_char {
     MESSAGE.with(|kept| kept.as_ptr().cast_const().cast())
