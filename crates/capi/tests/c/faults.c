@@ -111,6 +111,32 @@ static void a_receiver_that_falls_silent(void) {
     }
 }
 
+/* A receiver that was restarted counts from the beginning: that is a replay until it joins again. */
+static void a_receiver_that_was_restarted(void) {
+    airbound_receiver_config config;
+    model m;
+    model_start(&m, 7, 390000000);
+    model_run(&m, 3 * SECOND);
+    airbound_receiver_free(m.receiver);
+    CHECK(airbound_receiver_defaults(&config, sizeof config) == AIRBOUND_OK);
+    config.receiver = 7;
+    memcpy(config.key, KEY, sizeof KEY);
+    CHECK(airbound_receiver_new(&config, &m.receiver) == AIRBOUND_OK);
+    CHECK(airbound_receiver_phy_rate(m.receiver, m.phy_bps) == AIRBOUND_OK);
+    m.deaf = 1;
+    model_run(&m, 300 * MS);
+    refused(&m, m.feedback, m.length, "not newer");
+    CHECK(airbound_sender_join(m.sender, m.now, 7, KEY) == AIRBOUND_OK);
+    m.deaf = 0;
+    /* Packets sent before are not those of the new lane. */
+    m.tolerant = 1;
+    model_run(&m, 500 * MS);
+    m.tolerant = 0;
+    model_run(&m, 5 * SECOND);
+    CHECK(m.decision.rate_bps > 200000000);
+    model_stop(&m);
+}
+
 static void frames_without_end_and_sizes(void) {
     const uint64_t half = 1ull << 31;
     airbound_arrival arrival = {SECOND, 0, 0, 1, 0}, batch[2];
@@ -234,6 +260,7 @@ int main(void) {
     reports_that_lie();
     clocks_that_jump();
     a_receiver_that_falls_silent();
+    a_receiver_that_was_restarted();
     frames_without_end_and_sizes();
     pointers_structs_and_numbers();
     puts("faults: all as documented");
