@@ -6,7 +6,7 @@
 # (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static
+.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi
 
 CARGO ?= cargo
 LOCKED ?=
@@ -88,10 +88,17 @@ fmt: ## formats all sources
 	@scripts/require.sh cargo rustfmt
 	$(CARGO) fmt --all
 
-deb: ## makes a Debian package of the programs, their debug information in files aside (packaging/README.md)
+deb: ## makes Debian packages of the programs, their debug information in files aside, and of libairbound (packaging/README.md)
 	@scripts/require.sh cargo linker crates
-	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies
+	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-capi
 	@packaging/debian/build.sh target/dist target/debian
+	@packaging/debian/library.sh target/dist target/debian
+
+capi: ## builds libairbound into target/capi: header, libraries, pkg-config and CMake files (docs/use/library.md)
+	@scripts/require.sh cargo linker crates
+	$(CARGO) build --release $(LOCKED) --package airbound-capi
+	@packaging/library/install.sh target/release target/capi
+	@ls target/capi/include/* target/capi/lib/libairbound*
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates

@@ -6,6 +6,7 @@
 //! | [`congestion`] | window control of TCP: CUBIC, Reno, BBR, and the trait for others |
 //! | [`rtp`] | real-time media: Google congestion control, forward error correction, retransmission on request |
 //! | [`allocation`] | low-delay rate allocation from the aggregation level that receivers see |
+//! | [`stream`] | the two ends of an application's stream under that allocation: feedback, pacing, reasons |
 //! | [`conference`] | bitrates of a conference over a forwarding server: Plum and its comparison schemes |
 //!
 //! # Contract
@@ -48,4 +49,5 @@ pub mod allocation;
 pub mod conference;
 pub mod congestion;
 pub mod rtp;
+pub mod stream;
 pub mod tcp;

@@ -11,6 +11,8 @@ mod plum;
 mod rtp_fec;
 mod rtp_nack;
 mod rtp_path;
+mod stream_life;
+mod stream_path;
 mod tcp_custom;
 mod tcp_network;
 mod tcp_recovery;

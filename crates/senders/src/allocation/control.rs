@@ -6,8 +6,8 @@ use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
 use super::report::Report;
-use super::start::{Link, Overhead};
-use super::stream::{Allocation, Direction, ReceiverId, Sent, Stream, fresh_level, moved};
+use super::start::{Link, Overhead, Space};
+use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
@@ -23,8 +23,6 @@ const MOST_LEVEL: f64 = 2.0;
 const HEADROOM: f64 = 1.5;
 /// Step back of the caller's clock from which on it was set; less is the disorder of callers.
 const STEP: Span = Span::from_millis(100);
-/// Level from which on frames find a queue.
-const QUEUED: f64 = 2.5;
 /// Relative change of a PHY rate, against the one used for the last rates, that triggers a new start.
 const CHANGED: f64 = 0.15;
 /// Longest wait for reports in intervals,
@@ -48,6 +46,7 @@ pub struct RateAllocator {
     /// Ratio of payload rate to PHY rate of all stations, as set by algorithm 2.
     factor: Option<f64>,
     refused: u64,
+    space: Space,
 }
 
 impl RateAllocator {
@@ -67,7 +66,15 @@ impl RateAllocator {
             starting: None,
             factor: None,
             refused: 0,
+            space: Space::default(),
         })
+    }
+
+    /// Reserves space for `streams` downlinks and uplinks. As long as there are no more, an allocator of the share `optimal` allocates no
+    /// memory.
+    pub fn reserve(&mut self, streams: usize) {
+        self.streams.reserve(streams.saturating_sub(self.streams.len()));
+        self.space.reserve(streams);
     }
 
     /// Returns the configuration.
@@ -78,16 +85,21 @@ impl RateAllocator {
 
     /// Adds a station that receives data. Does nothing if it is known.
     pub fn join(&mut self, now: Instant, station: ReceiverId) {
-        self.join_stream(now, (station, Direction::Down));
+        self.join_at(now, station, self.config.start_rate);
+    }
+
+    /// Adds a station that receives data and begins at `rate`, 20 kbit/s to 100 Gbit/s. Does nothing if it is known.
+    pub fn join_at(&mut self, now: Instant, station: ReceiverId, rate: BitRate) {
+        self.join_stream(now, (station, Direction::Down), rate);
     }
 
     /// Adds the uplink of a station, shaped by an [`super::UplinkShaper`], whose reports describe it (assumption 1 of Sec. 7). The uplink
     /// is a further stream on the same air, with a rate of its own.
     pub fn join_uplink(&mut self, now: Instant, station: ReceiverId) {
-        self.join_stream(now, (station, Direction::Up));
+        self.join_stream(now, (station, Direction::Up), self.config.start_rate);
     }
 
-    fn join_stream(&mut self, now: Instant, id: (ReceiverId, Direction)) {
+    fn join_stream(&mut self, now: Instant, id: (ReceiverId, Direction), rate: BitRate) {
         let now = self.clock(now);
         let Err(place) = self.place(id) else { return };
         let before = self.streams.len() as f64;
@@ -96,7 +108,8 @@ impl RateAllocator {
             self.scale(now, before / (before + 1.0));
             self.starting = Some(now);
         }
-        self.streams.insert(place, Stream::new(id, self.config.start_rate, now));
+        let rate = BitRate::from_bps_f64((rate.as_bps() as f64).clamp(LEAST, MAX_RATE));
+        self.streams.insert(place, Stream::new(id, rate, now));
         let soon = now + self.pace();
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
@@ -144,9 +157,7 @@ impl RateAllocator {
     pub fn on_sent(&mut self, now: Instant, station: ReceiverId, payload: ByteCount) {
         self.clock(now);
         if let Ok(place) = self.place((station, Direction::Down)) {
-            let since = self.streams[place].heard;
-            let sent = self.streams[place].sent.get_or_insert(Sent { bytes: 0, since, rate: None });
-            sent.bytes = sent.bytes.saturating_add(payload.as_u64());
+            self.streams[place].on_sent(payload);
         }
     }
 
@@ -317,10 +328,7 @@ impl RateAllocator {
     /// Whether the largest downlink's level is not above the target. If it is above, all rates are too high, and feedback lowers them;
     /// holding each station at the rate that it receives would lower them step by step where other traffic takes the released airtime.
     fn is_within_target(&self) -> bool {
-        let downlinks = self.streams.iter().filter(|stream| stream.id.1 == Direction::Down);
-        let largest = downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate));
-        let level = largest.and_then(|stream| stream.level);
-        level.is_none_or(|level| level <= (1.0 + NEAR) * self.config.target)
+        level_of_largest(&self.streams).is_none_or(|level| level <= (1.0 + NEAR) * self.config.target)
     }
 
     fn pace(&self) -> Span {
@@ -377,10 +385,14 @@ impl RateAllocator {
         now - self.streams[place].heard < self.config.hold
     }
 
-    /// Stations with a known PHY rate that are not silent.
-    fn known(&self, now: Instant) -> Vec<(usize, f64)> {
-        let known = self.streams.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
-        known.filter_map(|(place, station)| Some((place, station.phy?))).collect()
+    /// Calls `act` with the stations of a known PHY rate that are not silent.
+    fn with_known(&mut self, now: Instant, act: impl FnOnce(&mut Self, &[(usize, f64)])) {
+        let mut known = std::mem::take(&mut self.space.known);
+        known.clear();
+        let heard = self.streams.iter().enumerate().filter(|(place, _)| self.is_heard(now, *place));
+        known.extend(heard.filter_map(|(place, station)| Some((place, station.phy?))));
+        act(self, &known);
+        self.space.known = known;
     }
 
     /// The target level of a station if it were regulated alone.
@@ -422,13 +434,6 @@ impl RateAllocator {
         matches!(&self.streams[..], [stream] if stream.phy.is_none()).then_some(0)
     }
 
-    /// 1 - wᵀx by lemma 1, from the number of frames. Below [`QUEUED`] most frames find no queue, and the lemma does not hold.
-    fn measured_free(&self, place: usize) -> f64 {
-        let stream = &self.streams[place];
-        let queued = stream.level.is_some_and(|level| level >= QUEUED);
-        stream.overhead_share.filter(|_| queued).unwrap_or(1.0)
-    }
-
     /// Algorithm 1 with the steady gain of [`Self::gain`], the free time measured.
     fn lone_step(&mut self, now: Instant, place: usize) {
         let stream = &self.streams[place];
@@ -436,7 +441,7 @@ impl RateAllocator {
             let above = level - self.config.target;
             // A queue has to drain; a step up must not exceed what is free.
             let least = if above > 0.0 { LEAST_FREE } else { 0.0 };
-            let free = self.measured_free(place).clamp(least, 1.0);
+            let free = stream.measured_free().clamp(least, 1.0);
             let gain = (self.config.gain * 1e6).min(stream.rate * free / self.config.target);
             self.set(now, place, stream.rate - gain * above);
         }
@@ -452,15 +457,15 @@ impl RateAllocator {
             return;
         }
         match self.config.form {
-            Form::Distributed => self.distributed_step(now),
-            Form::Central => self.central_step(now),
+            Form::Distributed => self.with_known(now, |this, known| this.distributed_step(now, known)),
+            Form::Central => self.with_known(now, |this, known| this.central_step(now, known)),
         }
     }
 
     /// Algorithm 1 for each station, which knows the number of stations and its own reports. For the shares of theorem 1 it also needs the
     /// PHY rate of the regulated station.
-    fn distributed_step(&mut self, now: Instant) {
-        for (place, phy) in self.known(now) {
+    fn distributed_step(&mut self, now: Instant, known: &[(usize, f64)]) {
+        for &(place, phy) in known {
             let Some(level) = self.streams[place].fresh_level() else { continue };
             let own = self.streams[place].rate;
             let rate = own - self.gain(own) * (level - self.target_of(place));
@@ -470,10 +475,9 @@ impl RateAllocator {
     }
 
     /// Algorithm 2, with the regulated station chosen as the share demands.
-    fn central_step(&mut self, now: Instant) {
-        let known = self.known(now);
+    fn central_step(&mut self, now: Instant, known: &[(usize, f64)]) {
         if self.config.share == Share::Optimal {
-            self.hold_at_cap(now, &known);
+            self.hold_at_cap(now, known);
             return;
         }
         let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
@@ -503,7 +507,7 @@ impl RateAllocator {
         }
         self.factor = Some(rate / phy);
         for (other, own) in known {
-            self.set(now, other, rate * own / phy);
+            self.set(now, *other, rate * own / phy);
         }
     }
 
@@ -535,8 +539,10 @@ impl RateAllocator {
             self.step(now);
             return;
         }
-        let known = self.known(now);
-        let links = self.links(&known);
+        self.with_known(now, |this, known| this.start_known(now, known));
+    }
+
+    fn start_known(&mut self, now: Instant, known: &[(usize, f64)]) {
         let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
         let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
         // The model covers all stations: until each has reported, those that have keep to safe rates.
@@ -544,14 +550,15 @@ impl RateAllocator {
         if let (Some(place), Some(level), true) = (fastest, level, complete) {
             let target = self.target_of(known[place].0);
             let was_measured = self.overhead.is_measured();
-            self.overhead.learn(&self.config, &links, place, level);
+            let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+            self.overhead.learn(&self.config, links, place, level);
             if was_measured && (level / target - 1.0).abs() < NEAR {
                 self.starting = None;
                 return;
             }
         }
         if complete && level.is_some() {
-            self.plan(now, &known);
+            self.plan(now, known);
         }
         if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
             self.starting = None;
@@ -560,28 +567,28 @@ impl RateAllocator {
 
     /// Starts again from the model if a PHY rate has changed.
     fn watch_phy_rates(&mut self, now: Instant) {
-        let known = self.known(now);
-        let changed = |(place, phy): &(usize, f64)| {
-            self.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
-        };
-        if self.starting.is_none() && known.iter().any(changed) {
-            self.plan(now, &known);
-            self.starting = Some(now);
-        }
+        self.with_known(now, |this, known| {
+            let changed = |(place, phy): &(usize, f64)| {
+                this.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
+            };
+            if this.starting.is_none() && known.iter().any(changed) {
+                this.plan(now, known);
+                this.starting = Some(now);
+            }
+        });
     }
 
     /// Sets the model's rates for these stations.
     fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let links = self.links(known);
-        let Some(rates) = self.overhead.rates(&self.config, &links) else { return };
-        self.factor = None;
-        for ((place, phy), rate) in known.iter().zip(rates) {
-            self.streams[*place].planned = Some(*phy);
-            self.set(now, *place, rate);
+        let mut space = std::mem::take(&mut self.space);
+        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+        if self.overhead.plan(&self.config, links, &mut space) {
+            self.factor = None;
+            for ((place, phy), rate) in known.iter().zip(&space.rates) {
+                self.streams[*place].planned = Some(*phy);
+                self.set(now, *place, *rate);
+            }
         }
-    }
-
-    fn links(&self, known: &[(usize, f64)]) -> Vec<Link> {
-        known.iter().map(|(place, phy)| Link { rate: self.streams[*place].rate, phy: *phy }).collect()
+        self.space = space;
     }
 }

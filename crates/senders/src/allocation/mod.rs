@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `grouping` | grouping of packets into frames by exact or jittered timestamps |
 //! | `sensing` | frames, losses and retransmissions; averages over a slot |
+//! | `counts` | missing numbers and rates of a slot in bounded memory |
 //! | `report` | the message to the proxy |
 //! | `uplink` | the client's uplink: bunches, and the rest of its report |
 //! | `stream` | the allocator's state of one direction of one station |
@@ -30,6 +31,7 @@
 mod bottleneck;
 mod config;
 mod control;
+mod counts;
 mod dual;
 mod grouping;
 mod hold;
@@ -50,5 +52,6 @@ pub use model::{Downlink, Regulated};
 pub use optimum::{Optimum, Utility};
 pub use report::{REPORT_LENGTH, Report, ReportError};
 pub use sensing::{Frame, FrameSensor, Observation};
+pub(crate) use stream::moved;
 pub use stream::{Allocation, Direction, ReceiverId};
 pub use uplink::UplinkShaper;

@@ -64,30 +64,49 @@ impl Optimum {
     /// above 0.
     #[must_use]
     pub fn of(downlink: &Downlink, target: f64, utility: Utility) -> Option<Self> {
-        let exponent = utility.exponent();
-        if !(target > 0.0 && target.is_finite() && exponent > 0.0) {
-            return None;
-        }
-        let overhead = downlink.round_overhead() / target;
+        let (mut sorted, mut rates) = (Vec::new(), Vec::new());
         let airtimes = downlink.packet_airtime();
-        let mut sorted = airtimes.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (mut capped, mut cost) = (0, overhead);
-        for airtime in sorted {
-            if capped > 0 && airtime * capped as f64 > cost {
-                break;
-            }
-            cost += airtime;
-            capped += 1;
-        }
-        let ratio = cost / capped as f64;
-        // Relative to the cap: 1 for stations held at the target.
-        let relative = |airtime: f64| {
-            if airtime <= ratio { 1.0 } else { libm::pow(ratio / airtime, 1.0 / exponent) }
-        };
-        let total: f64 = airtimes.iter().map(|airtime| airtime * relative(*airtime)).sum();
-        let cap = 1.0 / (overhead + total);
-        let rates = airtimes.iter().map(|airtime| cap * relative(*airtime)).collect();
+        let (cap, capped) =
+            fill(airtimes, downlink.round_overhead(), target, utility, &mut sorted, &mut rates)?;
         Some(Self { rates, cap, capped })
     }
+}
+
+/// Writes the rates of the optimum for these packet airtimes and this overhead of a round to `rates`, and returns the cap and the number
+/// of stations that it holds; `None` if `target` or `utility` is out of range.
+pub(super) fn fill(
+    airtimes: &[f64],
+    round_overhead: f64,
+    target: f64,
+    utility: Utility,
+    sorted: &mut Vec<f64>,
+    rates: &mut Vec<f64>,
+) -> Option<(f64, usize)> {
+    let exponent = utility.exponent();
+    if !(target > 0.0 && target.is_finite() && exponent > 0.0) {
+        return None;
+    }
+    let overhead = round_overhead / target;
+    sorted.clear();
+    sorted.extend_from_slice(airtimes);
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (mut capped, mut cost) = (0, overhead);
+    for airtime in sorted.iter().copied() {
+        // Rounding may not leave the fastest station out.
+        if capped > 0 && airtime * capped as f64 > cost {
+            break;
+        }
+        cost += airtime;
+        capped += 1;
+    }
+    let ratio = cost / capped as f64;
+    // Relative to the cap: 1 for stations held at the target.
+    let relative = |airtime: f64| {
+        if airtime <= ratio { 1.0 } else { libm::pow(ratio / airtime, 1.0 / exponent) }
+    };
+    let total: f64 = airtimes.iter().map(|airtime| airtime * relative(*airtime)).sum();
+    let cap = 1.0 / (overhead + total);
+    rates.clear();
+    rates.extend(airtimes.iter().map(|airtime| cap * relative(*airtime)));
+    Some((cap, capped))
 }

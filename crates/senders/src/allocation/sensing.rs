@@ -4,18 +4,17 @@
 //! loss delays the packets after it, and several frames seem to arrive at once (`docs/understand/low-delay-rate-allocation.md`
 //! quantifies the error); and what arrives out of order there was reordered elsewhere, not lost on the air.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::config::{SensorConfig, Stamps};
+use super::counts::{Holes, RateCounts};
 use super::grouping::Grouping;
 use super::report::{LARGEST_FRAME, LONGEST_SLOT, Report};
 
 /// Number of past frames to which a retransmission may belong: losses are retransmitted within a few frames.
 const RECENT_FRAMES: usize = 16;
-/// Upper limit on missing sequence numbers; beyond it the oldest are given up. Many times a block-ack window.
-const MOST_HOLES: usize = 4096;
 /// Largest jump of the sequence number; a larger one restarts the sensor.
 const LARGEST_JUMP: u64 = 65_536;
 /// Relative change of the mean PHY rate against the last report that counts as a change.
@@ -76,7 +75,7 @@ impl Frame {
 }
 
 /// Sums over a slot.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     frames: u32,
     repeats: u32,
@@ -85,8 +84,6 @@ struct Slot {
     transmissions: u32,
     companions: u32,
     squares: f64,
-    /// By rate in bit/s: packets, and frames of a single new packet.
-    by_rate: BTreeMap<u64, (u32, u32)>,
     retransmitted: u32,
     missing: u32,
 }
@@ -94,22 +91,12 @@ struct Slot {
 impl Slot {
     /// Removes frames of a single packet at another rate than that of most packets: rate controls such as mac80211's Minstrel-HT
     /// sample other rates in this way, outside of aggregates, at any backlog. Returns their number.
-    fn leave_out_probes(&mut self) -> u32 {
-        let usual = self.by_rate.iter().max_by_key(|(_, (packets, _))| *packets).map(|(rate, _)| *rate);
-        let others = self.by_rate.iter().filter(|(rate, _)| Some(**rate) != usual);
-        let probes = others.map(|(_, (_, singles))| *singles).sum::<u32>().min(self.frames);
+    fn leave_out_probes(&mut self, by_rate: &RateCounts) -> u32 {
+        let probes = by_rate.probes().min(self.frames);
         self.frames -= probes;
         self.transmissions = self.transmissions.saturating_sub(probes).max(self.frames);
         self.squares -= f64::from(probes);
         probes
-    }
-
-    /// The harmonic mean of PHY rates over packets, since w is the mean airtime of a packet; in bit/s.
-    fn phy_rate(&self) -> Option<f64> {
-        let packets: f64 = self.by_rate.values().map(|(packets, _)| f64::from(*packets)).sum();
-        let airtime: f64 =
-            self.by_rate.iter().map(|(rate, (packets, _))| f64::from(*packets) / *rate as f64).sum();
-        (airtime > 0.0).then(|| packets / airtime)
     }
 }
 
@@ -125,8 +112,9 @@ pub struct FrameSensor {
     recent: VecDeque<Frame>,
     /// The next new sequence number.
     next: Option<u64>,
-    holes: BTreeSet<u64>,
+    holes: Holes,
     slot: Slot,
+    by_rate: RateCounts,
     slot_start: Option<Instant>,
     lively_until: Instant,
     reported_rate: Option<f64>,
@@ -151,8 +139,9 @@ impl FrameSensor {
             unassigned: (Instant::ZERO, 0),
             recent: VecDeque::with_capacity(RECENT_FRAMES + 1),
             next: None,
-            holes: BTreeSet::new(),
+            holes: Holes::new(),
             slot: Slot::default(),
+            by_rate: RateCounts::new(),
             slot_start: None,
             lively_until: Instant::ZERO,
             reported_rate: None,
@@ -196,6 +185,7 @@ impl FrameSensor {
     fn begin(&mut self, at: Instant) {
         self.close();
         self.slot = Slot::default();
+        self.by_rate.clear();
         self.slot_start = Some(at);
         self.lively_until = at + self.config.lively;
     }
@@ -245,19 +235,14 @@ impl FrameSensor {
     fn is_new(&mut self, sequence: u64) -> Option<bool> {
         let next = *self.next.get_or_insert(sequence);
         if sequence < next && next - sequence <= LARGEST_JUMP {
-            return self.holes.remove(&sequence).then_some(false);
+            return self.holes.remove(sequence).then_some(false);
         }
         if sequence.abs_diff(next) > LARGEST_JUMP {
             // Another sender, or a restarted one.
             self.holes.clear();
         } else {
-            for hole in next..sequence {
-                self.holes.insert(hole);
-                if self.holes.len() > MOST_HOLES {
-                    self.holes.pop_first();
-                    self.slot.missing = self.slot.missing.saturating_add(1);
-                }
-            }
+            let given_up = self.holes.add(next, sequence);
+            self.slot.missing = self.slot.missing.saturating_add(given_up);
         }
         self.next = Some(sequence.saturating_add(1));
         Some(true)
@@ -287,9 +272,7 @@ impl FrameSensor {
             slot.squares += f64::from(frame.received) * f64::from(frame.received);
         }
         if let Some(rate) = frame.rate.filter(|rate| !rate.is_zero()) {
-            let (packets, singles) = slot.by_rate.entry(rate.as_bps()).or_default();
-            *packets = packets.saturating_add(frame.received);
-            *singles += u32::from(frame.received == 1 && !frame.is_repeat());
+            self.by_rate.add(rate.as_bps(), frame.received, frame.received == 1 && !frame.is_repeat());
             let airtime = rate.time_for(frame.payload);
             let usual =
                 self.airtime.map_or(airtime, |usual| usual.mul_f64(1.0 - WEIGHT) + airtime.mul_f64(WEIGHT));
@@ -326,14 +309,14 @@ impl FrameSensor {
             self.close();
         }
         let mut slot = std::mem::take(&mut self.slot);
-        let probes = slot.leave_out_probes();
+        let probes = slot.leave_out_probes(&self.by_rate);
         // Packets missed long ago are lost. Those after the newest frames may still arrive.
         let settled = self.recent.front().map_or(0, |frame| frame.highest);
-        let waiting = self.holes.split_off(&settled);
-        let missing = std::mem::replace(&mut self.holes, waiting).len() as u32;
+        let missing = self.holes.settle(settled);
         let mean = |sum: f64, count: u32| if count > 0 { sum / f64::from(count) } else { 0.0 };
         let level = mean(f64::from(slot.transmissions), slot.frames);
-        let rate = slot.phy_rate();
+        let rate = self.by_rate.mean();
+        self.by_rate.clear();
         if let (Some(rate), Some(before)) = (rate, self.reported_rate)
             && (rate / before - 1.0).abs() > CHANGED
         {

@@ -5,7 +5,8 @@
 
 use super::config::{AllocationConfig, Share};
 use super::model::{Downlink, Regulated};
-use super::optimum::{Optimum, Utility};
+use super::optimum::{Utility, fill};
+use super::stream::Stream;
 
 /// Share of the model's rates used until the overhead has been measured: a contended network has more overhead.
 const UNMEASURED_SHARE: f64 = 0.5;
@@ -30,20 +31,62 @@ pub(super) struct Link {
     pub(super) phy: f64,
 }
 
+impl Link {
+    pub(super) const fn of(stream: &Stream, phy: f64) -> Self {
+        Self { rate: stream.rate, phy }
+    }
+}
+
+/// Space of decisions, so that none is allocated for each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Space {
+    /// Index and PHY rate of each station that takes part.
+    pub(super) known: Vec<(usize, f64)>,
+    airtimes: Vec<f64>,
+    sorted: Vec<f64>,
+    /// The planned payload rates in bit/s.
+    pub(super) rates: Vec<f64>,
+}
+
+impl Space {
+    pub(super) fn reserve(&mut self, streams: usize) {
+        self.known.reserve(streams);
+        for space in [&mut self.airtimes, &mut self.sorted, &mut self.rates] {
+            space.reserve(streams);
+        }
+    }
+}
+
 impl Overhead {
     pub(super) fn assumed(config: &AllocationConfig) -> Self {
         Self { seconds: config.frame_overhead.as_secs_f64(), measured: false }
     }
 
     /// Measures the overhead from the level of the station at index `place` while the rates of `links` were in force.
-    pub(super) fn learn(&mut self, config: &AllocationConfig, links: &[Link], place: usize, level: f64) {
+    pub(super) fn learn(
+        &mut self,
+        config: &AllocationConfig,
+        links: impl Iterator<Item = Link>,
+        place: usize,
+        level: f64,
+    ) {
         let limit = (config.target * 1.75).max(MIN_LEVEL).min(MAX_LEVEL.max(config.target));
-        let usable = level >= MIN_LEVEL.min(config.target) && level <= limit;
-        let (true, Some(downlink)) = (usable, self.downlink(config, links)) else { return };
-        let rates: Vec<f64> = links.iter().map(|link| link.rate / config.packet.bits() as f64).collect();
-        let (free, own) = (1.0 - downlink.payload_share(&rates), rates.get(place).copied().unwrap_or(0.0));
+        if level < MIN_LEVEL.min(config.target) || level > limit {
+            return;
+        }
+        let (mut count, mut share, mut own) = (0_usize, 0.0, 0.0);
+        for link in links {
+            let (airtime, rate) = (airtime(config, &link), link.rate / config.packet.bits() as f64);
+            if !(airtime.is_finite() && airtime > 0.0) {
+                return;
+            }
+            share += airtime * rate;
+            own = if count == place { rate } else { own };
+            count += 1;
+        }
+        let free = 1.0 - share;
         if free > 0.0 && own > 0.0 {
-            let seconds = level * free / own / links.len() as f64;
+            let seconds = level * free / own / count as f64;
             // A hundred times the usual overhead would be a barely usable network.
             let usual = config.frame_overhead.as_secs_f64();
             self.seconds = seconds.clamp(usual / 5.0, usual * 100.0);
@@ -55,20 +98,42 @@ impl Overhead {
         self.measured
     }
 
-    fn downlink(&self, config: &AllocationConfig, links: &[Link]) -> Option<Downlink> {
-        let airtime = |link: &Link| (config.packet + config.packet_overhead).bits() as f64 / link.phy;
-        Downlink::new(self.seconds, links.iter().map(airtime).collect())
-    }
-
-    /// The payload rates in bit/s for which the model predicts the levels demanded by `config`.
-    pub(super) fn rates(&self, config: &AllocationConfig, links: &[Link]) -> Option<Vec<f64>> {
-        let downlink = self.downlink(config, links)?;
-        let packets = match config.share {
-            Share::Optimal => Optimum::of(&downlink, config.target, Utility::Proportional)?.rates,
-            Share::EqualAirtime => downlink.equal_airtime(config.target, Regulated::Fastest),
-            Share::Printed => downlink.equal_airtime(config.target, Regulated::Slowest),
+    /// Writes the payload rates for which the model predicts the levels demanded by `config` to `space.rates`. Returns whether there are
+    /// any.
+    pub(super) fn plan(
+        &self,
+        config: &AllocationConfig,
+        links: impl Iterator<Item = Link>,
+        space: &mut Space,
+    ) -> bool {
+        space.airtimes.clear();
+        space.airtimes.extend(links.map(|link| airtime(config, &link)));
+        let valid = space.airtimes.iter().all(|airtime| airtime.is_finite() && *airtime > 0.0);
+        if !valid || space.airtimes.is_empty() {
+            return false;
+        }
+        let equal = |regulated| {
+            Downlink::new(self.seconds, space.airtimes.clone())
+                .map(|downlink| downlink.equal_airtime(config.target, regulated))
+        };
+        let done = match config.share {
+            Share::Optimal => {
+                let overhead = space.airtimes.len() as f64 * self.seconds;
+                let Space { airtimes, sorted, rates, .. } = &mut *space;
+                fill(airtimes, overhead, config.target, Utility::Proportional, sorted, rates).is_some()
+            }
+            Share::EqualAirtime => equal(Regulated::Fastest).map(|rates| space.rates = rates).is_some(),
+            Share::Printed => equal(Regulated::Slowest).map(|rates| space.rates = rates).is_some(),
         };
         let share = if self.measured { 1.0 } else { UNMEASURED_SHARE };
-        Some(packets.into_iter().map(|rate| share * rate * config.packet.bits() as f64).collect())
+        for rate in &mut space.rates {
+            *rate = share * *rate * config.packet.bits() as f64;
+        }
+        done
     }
+}
+
+/// The airtime of a packet in seconds.
+fn airtime(config: &AllocationConfig, link: &Link) -> f64 {
+    (config.packet + config.packet_overhead).bits() as f64 / link.phy
 }

@@ -1,9 +1,12 @@
 //! Allocator state of one direction of one station.
 
-use airbound_units::{BitRate, Instant};
+use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::bottleneck::{Bottleneck, BottleneckDetector};
 use super::hold::Hold;
+
+/// Level from which on frames find a queue.
+const QUEUED: f64 = 2.5;
 
 /// A station that reports to an allocator, numbered by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +102,19 @@ impl Stream {
         }
     }
 
+    /// 1 - wᵀx by lemma 1, from the number of frames. Below [`QUEUED`] most frames find no queue, and the lemma does not hold.
+    pub(super) fn measured_free(&self) -> f64 {
+        let queued = self.level.is_some_and(|level| level >= QUEUED);
+        self.overhead_share.filter(|_| queued).unwrap_or(1.0)
+    }
+
+    /// Notes payload handed to the network.
+    pub(super) fn on_sent(&mut self, payload: ByteCount) {
+        let since = self.heard;
+        let sent = self.sent.get_or_insert(Sent { bytes: 0, since, rate: None });
+        sent.bytes = sent.bytes.saturating_add(payload.as_u64());
+    }
+
     /// Takes what was sent since the last report, at a report.
     pub(super) fn measure_sent(&mut self, now: Instant) {
         if let Some(sent) = &mut self.sent
@@ -135,7 +151,7 @@ impl Stream {
 }
 
 /// A time after a clock was set from `from` back to `to`.
-pub(super) fn moved(time: Instant, from: Instant, to: Instant) -> Instant {
+pub(crate) fn moved(time: Instant, from: Instant, to: Instant) -> Instant {
     if time >= from { to + (time - from) } else { to - (from - time) }
 }
 
@@ -149,4 +165,10 @@ pub(super) fn fresh_level<'a>(streams: impl Iterator<Item = &'a Stream>) -> Opti
     }
     let levels = sums.into_iter().filter(|(frames, _)| *frames > 0.0);
     levels.map(|(frames, transmissions)| transmissions / frames).reduce(f64::max)
+}
+
+/// The last level of the downlink with the highest rate.
+pub(super) fn level_of_largest(streams: &[Stream]) -> Option<f64> {
+    let downlinks = streams.iter().filter(|stream| stream.id.1 == Direction::Down);
+    downlinks.max_by(|a, b| a.rate.total_cmp(&b.rate)).and_then(|stream| stream.level)
 }

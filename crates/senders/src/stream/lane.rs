@@ -1,0 +1,245 @@
+//! A lane: the sender's state of one receiver.
+
+use airbound_units::{ByteCount, Instant, Span};
+
+use super::absence::Absence;
+use super::config::{FORGET, StreamConfig, is_frame_interval};
+use super::error::Refusal;
+use super::feedback::Feedback;
+use super::pacer::Pacer;
+use super::reason::{Decision, Reason};
+use crate::allocation::{Allocation, Bottleneck, ReceiverId, moved};
+
+/// Number of intervals without feedback after which a receiver is silent: two lost messages in a row are usual.
+const SILENT_INTERVALS: u64 = 3;
+/// Silence after which the rate is the lowest: before the allocator forgets the receiver, and so within a second.
+const LOWEST_AFTER: Span = Span::from_millis(900);
+/// Factor of a rate at each feedback after a silence.
+const RECOVERY: f64 = 2.0;
+/// Weight of a new distance of two frames in their interval.
+const WEIGHT: f64 = 0.125;
+/// Relative distance from the target that counts as at the target.
+const NEAR: f64 = 0.1;
+/// Factor of what was sent to which the allocator lets rates grow, less rounding.
+const APPLICATION: f64 = 1.45;
+/// Level below which frames hold single packets,
+const SINGLE: f64 = 1.5;
+/// and share of the time that these frames take on the air from which on the air is full.
+const FULL: f64 = 0.5;
+/// Upper limit on packets of a frame (HE-MU with extended block acknowledgement).
+const LARGEST_FRAME: u32 = 1024;
+/// Channel access and overhead of a frame in s (Sec. 4.1, footnote 6).
+const FRAME_OVERHEAD: f64 = 214e-6;
+
+/// The state of one receiver.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    pub(super) id: ReceiverId,
+    pub(super) key: [u8; 16],
+    pub(super) pacer: Pacer,
+    pub(super) frame_interval: Span,
+    last_frame: Option<Instant>,
+    /// Packets that were sent and that no feedback has told of.
+    unreported: u64,
+    /// Payload sent since the last feedback.
+    sent_bytes: u64,
+    /// Rate sent between the last two messages, in bit/s.
+    sent_rate: Option<f64>,
+    number: Option<u32>,
+    heard: Option<Instant>,
+    /// First packet sent since the last feedback.
+    waiting: Option<Instant>,
+    /// Limit after a silence, in bit/s.
+    cap: Option<f64>,
+    /// Allocated rate before the last silence, in bit/s.
+    pub(super) before: f64,
+    pub(super) level: Option<f64>,
+    pub(super) loss: Option<f64>,
+    pub(super) absence: Option<Absence>,
+    /// Whether the level of the last message was left out.
+    left_out: bool,
+    /// Whether single packets filled the air.
+    singles: bool,
+    pub(super) reports: u32,
+    pub(super) refused: u32,
+    /// The last decision, and the number of changes before it.
+    pub(super) decided: Option<(u64, Decision)>,
+}
+
+impl Lane {
+    pub(super) fn new(id: ReceiverId, key: [u8; 16], config: &StreamConfig) -> Self {
+        Self {
+            id,
+            key,
+            // More at once than the target would be a frame above it.
+            pacer: Pacer::new(config.target as u32),
+            frame_interval: config.frame_interval,
+            last_frame: None,
+            unreported: 0,
+            sent_bytes: 0,
+            sent_rate: None,
+            number: None,
+            heard: None,
+            waiting: None,
+            cap: None,
+            before: config.start.as_bps() as f64,
+            level: None,
+            loss: None,
+            absence: None,
+            left_out: false,
+            singles: false,
+            reports: 0,
+            refused: 0,
+            decided: None,
+        }
+    }
+
+    /// Learns the interval of frames.
+    pub(super) fn on_frame(&mut self, now: Instant) {
+        if let Some(last) = self.last_frame.replace(now)
+            && is_frame_interval(now.since(last))
+        {
+            let kept = self.frame_interval.mul_f64(1.0 - WEIGHT);
+            self.frame_interval = kept + now.since(last).mul_f64(WEIGHT);
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant, packets: u32, payload: ByteCount) {
+        self.pacer.sent(packets, payload);
+        self.unreported = self.unreported.saturating_add(u64::from(packets));
+        self.sent_bytes = self.sent_bytes.saturating_add(payload.as_u64());
+        self.waiting = self.waiting.or(Some(now));
+    }
+
+    /// Whether feedback may be believed.
+    pub(super) fn check(&self, feedback: &Feedback) -> Result<(), Refusal> {
+        let report = &feedback.report;
+        // Serial numbers (RFC 1982): the newer number is less than half of the number space ahead.
+        let newer = |last: u32| report.number != last && report.number.wrapping_sub(last) < 1 << 31;
+        if !self.number.is_none_or(newer) {
+            return Err(Refusal::Old);
+        }
+        // A frame counts where it ends, its packets where they arrive: the first of a slot may have begun before it.
+        let most = u64::from(report.packets) + u64::from(report.retransmitted) + u64::from(LARGEST_FRAME);
+        if u64::from(report.transmissions) > most {
+            return Err(Refusal::Impossible);
+        }
+        if u64::from(report.packets) > self.unreported {
+            return Err(Refusal::Unsent);
+        }
+        Ok(())
+    }
+
+    /// Takes feedback that passed [`Self::check`]. Returns what the allocator is told: without frames if they hold what an absence held
+    /// back. At most every second message is left out, so that a rate follows the air whatever the radio does.
+    pub(super) fn on_feedback(
+        &mut self,
+        now: Instant,
+        mut feedback: Feedback,
+        allocated: f64,
+        least: f64,
+        interval: Span,
+    ) -> Feedback {
+        let report = &mut feedback.report;
+        if self.silence(now) > Self::silent_after(interval) {
+            self.cap = Some(self.limited(now, allocated, least, interval).min(self.before));
+        } else {
+            self.cap = self.cap.map(|cap| cap * RECOVERY).filter(|cap| *cap < allocated);
+            self.before = allocated;
+        }
+        let elapsed = self.heard.map(|heard| now.since(heard)).filter(|elapsed| !elapsed.is_zero());
+        if let Some(elapsed) = elapsed {
+            self.sent_rate = Some(self.sent_bytes as f64 * 8.0 / elapsed.as_secs_f64());
+        }
+        self.sent_bytes = 0;
+        self.unreported -= u64::from(report.packets).min(self.unreported);
+        (self.number, self.heard, self.waiting) = (Some(report.number), Some(now), None);
+        self.reports = self.reports.saturating_add(1);
+        self.absence = feedback.absence;
+        self.loss = Some(report.queue_loss());
+        let on_air = report.phy_rate.filter(|rate| !rate.is_zero()).map(|rate| {
+            let slot = report.slot.as_secs_f64();
+            (f64::from(report.frames) * FRAME_OVERHEAD + rate.time_for(report.payload).as_secs_f64()) / slot
+        });
+        self.left_out = feedback.disturbed && !self.left_out;
+        if self.left_out {
+            (report.frames, report.transmissions) = (0, 0);
+        } else {
+            self.level = report.level().or(self.level);
+            self.singles = report.level().is_some_and(|level| level < SINGLE)
+                && on_air.is_some_and(|share| share >= FULL);
+        }
+        feedback
+    }
+
+    /// Time since the first packet that no feedback has answered.
+    fn silence(&self, now: Instant) -> Span {
+        self.waiting.map_or(Span::ZERO, |since| now.since(since))
+    }
+
+    fn silent_after(interval: Span) -> Span {
+        Span::from_nanos(interval.as_nanos() * SILENT_INTERVALS)
+    }
+
+    /// The allocated rate less what silence and the recovery from it take, in bit/s.
+    pub(super) fn limited(&self, now: Instant, allocated: f64, least: f64, interval: Span) -> f64 {
+        let rate = self.cap.map_or(allocated, |cap| allocated.min(cap)).max(least);
+        let begin = Self::silent_after(interval);
+        let silence = self.silence(now);
+        if silence <= begin {
+            return rate;
+        }
+        let share = (silence - begin).as_secs_f64() / (LOWEST_AFTER.saturating_sub(begin)).as_secs_f64();
+        least * libm::pow(rate / least, 1.0 - share.min(1.0))
+    }
+
+    /// Whether the allocator has forgotten the receiver or will do so.
+    pub(super) fn is_lost(&self, now: Instant) -> bool {
+        self.silence(now) >= FORGET
+    }
+
+    /// When silence begins to take rate, or takes more: a tenth of the fall.
+    pub(super) fn next_deadline(&self, now: Instant, interval: Span) -> Option<Instant> {
+        let begins = self.waiting? + Self::silent_after(interval);
+        let lowest = self.waiting? + LOWEST_AFTER;
+        if now < begins { Some(begins) } else { Some(now + interval).filter(|_| now < lowest) }
+    }
+
+    /// Reason of the rate in force.
+    pub(super) fn reason(
+        &self,
+        now: Instant,
+        allocation: Option<&Allocation>,
+        config: &StreamConfig,
+    ) -> Reason {
+        let silent = self.silence(now) > Self::silent_after(config.interval);
+        let (Some(allocation), false, Some(_)) = (allocation, silent, self.heard) else {
+            return Reason::NoFeedback;
+        };
+        let rate = allocation.rate.as_bps() as f64;
+        let level = self.level.unwrap_or(0.0);
+        if self.absence.is_some() {
+            Reason::RadioAway
+        } else if allocation.bottleneck == Bottleneck::Wire {
+            if self.singles { Reason::NotAggregating } else { Reason::Wire }
+        } else if level > config.target * (1.0 + NEAR) {
+            Reason::LevelAboveTarget
+        } else if allocation.rate >= config.most {
+            Reason::Most
+        } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * sent) {
+            Reason::Application
+        } else if level >= config.target * (1.0 - NEAR) {
+            Reason::AirFull
+        } else {
+            Reason::Rising
+        }
+    }
+
+    /// Moves all times when the caller's clock was set from `from` back to `to`.
+    pub(super) fn set_back(&mut self, from: Instant, to: Instant) {
+        for time in [&mut self.last_frame, &mut self.heard, &mut self.waiting] {
+            *time = time.map(|time| moved(time, from, to));
+        }
+        self.pacer.set_back(|time| moved(time, from, to));
+    }
+}

@@ -1,0 +1,268 @@
+//! The sending end: frames in, packets and an encoder's rate out.
+
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::config::{StreamConfig, first_wrong};
+use super::error::{Refusal, StreamError};
+use super::feedback::Feedback;
+use super::lane::Lane;
+use super::pacer::Allowed;
+use super::reason::Decision;
+use crate::allocation::{RateAllocator, ReceiverId};
+
+/// Largest frame.
+const LARGEST_FRAME: u64 = 64 << 20;
+/// Largest number of packets of a frame, and of a note of sent packets.
+const MOST_PACKETS: u32 = 65_536;
+/// Largest payload of a packet.
+const LARGEST_PACKET: u64 = 65_535;
+/// Step back of the caller's clock from which on it was set; less is the disorder of callers.
+const STEP: Span = Span::from_millis(100);
+/// Longest time over which a frame is spread.
+const LATEST_DEADLINE: Span = Span::from_secs(1);
+
+/// The sending end of one or several streams, whose receivers share the air behind one access point.
+#[derive(Debug, Clone)]
+pub struct StreamSender {
+    config: StreamConfig,
+    allocator: RateAllocator,
+    /// Ordered by number.
+    lanes: Vec<Lane>,
+    latest: Instant,
+    /// Number of events that may have changed decisions: older ones are made anew.
+    changes: u64,
+}
+
+impl StreamSender {
+    /// Creates a sender without receivers. It allocates all of its memory.
+    ///
+    /// # Errors
+    /// [`StreamError::Range`] for a value out of range.
+    pub fn new(config: StreamConfig) -> Result<Self, StreamError> {
+        config.check()?;
+        let mut allocator = RateAllocator::new(config.allocation())
+            .map_err(|_| StreamError::Range("the configuration is out of range"))?;
+        allocator.reserve(usize::from(config.receivers));
+        let lanes = Vec::with_capacity(usize::from(config.receivers));
+        Ok(Self { config, allocator, lanes, latest: Instant::ZERO, changes: 0 })
+    }
+
+    /// Returns the configuration.
+    #[must_use]
+    pub const fn config(&self) -> &StreamConfig {
+        &self.config
+    }
+
+    /// Adds a receiver with the key of its feedback. A known receiver begins anew: also to be called when a receiver was restarted.
+    ///
+    /// # Errors
+    /// [`StreamError::Full`] if `receivers` have joined.
+    pub fn join(&mut self, now: Instant, id: ReceiverId, key: [u8; 16]) -> Result<(), StreamError> {
+        let now = self.clock(now);
+        self.changes += 1;
+        let lane = Lane::new(id, key, &self.config);
+        match self.search(id) {
+            Ok(place) => self.lanes[place] = lane,
+            Err(_) if self.lanes.len() >= usize::from(self.config.receivers) => {
+                return Err(StreamError::Full("as many receivers have joined as were configured"));
+            }
+            Err(place) => self.lanes.insert(place, lane),
+        }
+        self.allocator.leave(now, id);
+        self.allocator.join(now, id);
+        Ok(())
+    }
+
+    /// Removes a receiver; the others share its rate.
+    ///
+    /// # Errors
+    /// [`StreamError::Unknown`] if it has not joined.
+    pub fn leave(&mut self, now: Instant, id: ReceiverId) -> Result<(), StreamError> {
+        let now = self.clock(now);
+        let place = self.place(id)?;
+        self.changes += 1;
+        self.lanes.remove(place);
+        self.allocator.leave(now, id);
+        Ok(())
+    }
+
+    /// Takes a frame that is to be sent by `deadline`, or within the usual interval of frames.
+    ///
+    /// # Errors
+    /// [`StreamError::Range`] for a size out of range, [`StreamError::Full`] if too much waits, [`StreamError::Unknown`]. The frame is
+    /// not taken then.
+    pub fn frame(
+        &mut self,
+        id: ReceiverId,
+        now: Instant,
+        bytes: ByteCount,
+        packets: u32,
+        deadline: Option<Instant>,
+    ) -> Result<(), StreamError> {
+        let now = self.clock(now);
+        let place = self.place(id)?;
+        check_sizes(bytes, packets)?;
+        let pace = self.rate(place, now) / self.config.spread;
+        let lane = &mut self.lanes[place];
+        lane.on_frame(now);
+        let within =
+            deadline.map_or(lane.frame_interval, |deadline| deadline.since(now).min(LATEST_DEADLINE));
+        lane.pacer.frame(now, bytes, packets, within.mul_f64(self.config.spread), pace)
+    }
+
+    /// The packets that may be sent now, and when to ask again.
+    ///
+    /// # Errors
+    /// [`StreamError::Unknown`] if the receiver has not joined.
+    pub fn allowed(&mut self, id: ReceiverId, now: Instant) -> Result<Allowed, StreamError> {
+        let now = self.clock(now);
+        let place = self.place(id)?;
+        Ok(self.lanes[place].pacer.allowed(now))
+    }
+
+    /// Notes packets handed to the network: each that has a sequence number, error correction and repetitions included.
+    ///
+    /// # Errors
+    /// [`StreamError::Range`] for a size out of range, [`StreamError::Unknown`]. Nothing is noted then.
+    pub fn sent(
+        &mut self,
+        id: ReceiverId,
+        now: Instant,
+        packets: u32,
+        payload: ByteCount,
+    ) -> Result<(), StreamError> {
+        let now = self.clock(now);
+        let place = self.place(id)?;
+        check_sizes(payload, packets)?;
+        self.lanes[place].on_sent(now, packets, payload);
+        self.allocator.on_sent(now, id, payload);
+        Ok(())
+    }
+
+    /// Takes a message of a receiver, and returns which.
+    ///
+    /// # Errors
+    /// [`StreamError::Refused`] for a message that is not believed. It has no effect but to be counted.
+    pub fn report(&mut self, now: Instant, bytes: &[u8]) -> Result<ReceiverId, StreamError> {
+        let now = self.clock(now);
+        self.changes += 1;
+        let id = Feedback::receiver_of(bytes)?;
+        let place = self.place(id).map_err(|_| Refusal::Receiver)?;
+        let lane = &mut self.lanes[place];
+        let feedback = Feedback::decode(bytes, &lane.key).and_then(|feedback| {
+            lane.check(&feedback)?;
+            Ok(feedback)
+        });
+        let feedback = match feedback {
+            Ok(feedback) => feedback,
+            Err(refusal) => {
+                lane.refused = lane.refused.saturating_add(1);
+                return Err(refusal.into());
+            }
+        };
+        let allocated = self.allocated(place, now);
+        if self.allocator.rate(id).is_zero() {
+            // What it had before the silence; recovery from that is the lane's.
+            self.allocator.join_at(now, id, BitRate::from_bps_f64(self.lanes[place].before));
+        }
+        let least = self.config.least.as_bps() as f64;
+        let told = self.lanes[place].on_feedback(now, feedback, allocated, least, self.config.interval);
+        self.allocator.on_report(now, id, &told.report);
+        Ok(id)
+    }
+
+    /// Decides if it is due, and returns rates and reason.
+    ///
+    /// # Errors
+    /// [`StreamError::Unknown`] if the receiver has not joined.
+    pub fn poll(&mut self, id: ReceiverId, now: Instant) -> Result<Decision, StreamError> {
+        let now = self.clock(now);
+        let place = self.place(id)?;
+        if let Some((changes, decision)) = self.lanes[place].decided
+            && changes == self.changes
+            && now < decision.next
+        {
+            return Ok(decision);
+        }
+        self.changes += u64::from(self.allocator.on_deadline(now));
+        let rate = self.rate(place, now);
+        let pace = rate / self.config.spread;
+        self.lanes[place].pacer.slow_down(pace);
+        let lane = &self.lanes[place];
+        let allocation = self.allocator.allocations().find(|allocation| allocation.receiver == id);
+        let latest = now + self.config.interval;
+        let next = [self.allocator.next_deadline(), lane.next_deadline(now, self.config.interval)];
+        let next = next.into_iter().flatten().fold(latest, Instant::min);
+        let rate = BitRate::from_bps_f64(rate);
+        let pacing = BitRate::from_bps_f64(pace);
+        let decision = Decision {
+            reason: lane.reason(now, allocation.as_ref(), &self.config),
+            rate,
+            encoder: rate.mul_f64(self.config.encoder_share),
+            pacing,
+            pacing_interval: pacing.time_for(self.config.packet),
+            largest_frame: rate.bytes_in(lane.frame_interval),
+            next,
+            level: lane.level,
+            loss: lane.loss,
+            absence: lane.absence,
+            reports: lane.reports,
+            refused: lane.refused,
+        };
+        self.lanes[place].decided = Some((self.changes, decision));
+        Ok(decision)
+    }
+
+    /// Messages refused of all receivers that have joined.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.lanes.iter().map(|lane| u64::from(lane.refused)).sum()
+    }
+
+    /// The rate in force in bit/s.
+    fn rate(&self, place: usize, now: Instant) -> f64 {
+        let least = self.config.least.as_bps() as f64;
+        self.lanes[place].limited(now, self.allocated(place, now), least, self.config.interval)
+    }
+
+    /// The allocator's rate within the configured limits, in bit/s. A receiver that was never heard has the start rate, one that was
+    /// forgotten the lowest.
+    fn allocated(&self, place: usize, now: Instant) -> f64 {
+        let lane = &self.lanes[place];
+        let rate = self.allocator.rate(lane.id);
+        let rate = match (rate.is_zero(), lane.is_lost(now)) {
+            (false, _) => rate,
+            (true, false) => self.config.start,
+            (true, true) => self.config.least,
+        };
+        rate.clamp(self.config.least, self.config.most).as_bps() as f64
+    }
+
+    fn place(&self, id: ReceiverId) -> Result<usize, StreamError> {
+        self.search(id).map_err(|_| StreamError::Unknown)
+    }
+
+    /// The index of a receiver, or the one at which it is to be inserted.
+    fn search(&self, id: ReceiverId) -> Result<usize, usize> {
+        self.lanes.binary_search_by_key(&id, |lane| lane.id)
+    }
+
+    fn clock(&mut self, now: Instant) -> Instant {
+        if self.latest.since(now) >= STEP {
+            let from = std::mem::replace(&mut self.latest, now);
+            self.changes += 1;
+            self.lanes.iter_mut().for_each(|lane| lane.set_back(from, now));
+        }
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+}
+
+fn check_sizes(bytes: ByteCount, packets: u32) -> Result<(), StreamError> {
+    let size = bytes.as_u64();
+    first_wrong(&[
+        ((1..=MOST_PACKETS).contains(&packets), "packets is out of range: 1 to 65536"),
+        ((1..=LARGEST_FRAME).contains(&size), "bytes is out of range: 1 to 67108864"),
+        (size <= u64::from(packets) * LARGEST_PACKET, "bytes is out of range: at most 65535 a packet"),
+    ])
+}
