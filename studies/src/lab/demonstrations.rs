@@ -382,7 +382,7 @@ mod tests {
         let books = AgentBooks {
             summary: json!({ "flows": [{ "demand": { "measured_ms": 31.5 } }] }),
             status: json!({
-                "totals": { "arrived": 10_000 },
+                "totals": { "arrived": 5_000, "arrived_segments": 10_000 },
                 "bounds": [{ "limit_q_ms": 40.0, "window_ms": 5.2, "tries": 4, "chain_ms": 12.0, "total_ms": 57.2 }],
             }),
             processor: "begin usage 1000\nbegin user 500\nend usage 201000\nend user 40500\n".to_owned(),

@@ -265,9 +265,12 @@ mod tests {
         let demands = "demand 25 {\"before\": {\"demand_ms\": 25.0, \"measured_ms\": 24.5, \"seconds\": 5, \"seconds_met\": 5}}\n\
                        demand 20 {\"before\": {\"demand_ms\": 20.0, \"measured_ms\": 20.5}}\n\
                        demand 15 {\"before\": {\"demand_ms\": 20.0, \"measured_ms\": 1.0}}\n\
-                       wrong-demand 2 demand.latency is 1 us\nunseen met met 0\n";
-        let kept: Vec<_> = fault_rows(demands).iter().rev().take(5).map(ValidationRow::within).collect();
-        assert_eq!(kept, [Some(false), Some(true), None, Some(false), Some(true)]);
+                       wrong-demand 2 demand.latency is 1 us\nunseen met met 0\n\
+                       kept ipv6 met met met \nkept vlan met unknown missed \n";
+        let kept: Vec<_> = fault_rows(demands).iter().rev().take(9).map(ValidationRow::within).collect();
+        let of_demands = [Some(false), Some(true), None, Some(false), Some(true)];
+        assert_eq!(kept[..4], [Some(false), Some(true), None, None]);
+        assert_eq!(kept[4..], of_demands);
         assert_eq!(unseen("unseen met unknown 1\n").within(), Some(true));
         // What the script did not come to is not judged.
         assert_eq!(of("overload"), [None, None]);
