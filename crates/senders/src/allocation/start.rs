@@ -94,6 +94,11 @@ impl Overhead {
         }
     }
 
+    /// T_acc + T_oh in s, measured or assumed.
+    pub(super) const fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
     pub(super) const fn is_measured(&self) -> bool {
         self.measured
     }
