@@ -64,6 +64,10 @@ pub struct AllocationConfig {
     pub gain: f64,
     /// The update interval Δ: 500 ms. 10 ms to 10 s.
     pub interval: Span,
+    /// Time until the reports of a slot have an effect on what is sent: none. Up to an interval where receivers report at different
+    /// moments and senders follow their rates late.
+    #[serde(skip)]
+    pub dead_time: Span,
     /// Policy for sharing airtime: `optimal`.
     pub share: Share,
     /// Form of the rate control: `central`.
@@ -96,6 +100,7 @@ impl Default for AllocationConfig {
             target: 32.0,
             gain: 1.0,
             interval: Span::from_millis(500),
+            dead_time: Span::ZERO,
             share: Share::Optimal,
             form: Form::Central,
             start: Start::Model,

@@ -431,12 +431,13 @@ impl RateAllocator {
 
     /// Half of the critical gain of a stream with this rate, at a free share of the air. Lemma 2 speaks of levels that have settled. A
     /// level comes closer to its end by the share that is taken in each round of T = N / x: its time constant is T / (1 - wᵀx), where
-    /// 1 - wᵀx is c / T at the target. If two of them are longer than an interval, the gain is as much lower, since a report is the
-    /// answer to older rates.
+    /// 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an interval, the gain is as much lower,
+    /// since a report is the answer to older rates.
     fn steady_gain(&self, rate: f64, free: f64) -> f64 {
         let round = self.config.target * self.config.packet.bits() as f64 / rate.max(LEAST);
         let at_target = self.streams.len() as f64 * self.overhead.seconds() / round;
-        let settled = self.config.interval.as_secs_f64() * free.max(at_target) / (2.0 * round);
+        let answer = round / free.max(at_target) + self.config.dead_time.as_secs_f64();
+        let settled = self.config.interval.as_secs_f64() / (2.0 * answer);
         rate * free / self.config.target * settled.min(1.0)
     }
 

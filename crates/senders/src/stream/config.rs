@@ -91,6 +91,8 @@ impl StreamConfig {
         AllocationConfig {
             target: self.target,
             interval: self.interval,
+            // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
+            dead_time: self.interval,
             start_rate: self.start,
             packet: self.packet,
             hold: FORGET,
