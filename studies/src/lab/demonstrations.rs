@@ -394,7 +394,7 @@ mod tests {
             // Nothing got better: at least one aim of each is missed.
             assert!(rows.iter().any(|row| row.verdict == Verdict::Missed), "{rows:?}");
             let cost: Vec<f64> = rows.iter().rev().take(2).filter_map(|row| row.measured).collect();
-            assert_eq!(cost, [20.0, 4.0]);
+            assert_eq!(cost, [4.0, 20.0]);
         }
     }
 

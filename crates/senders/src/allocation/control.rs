@@ -426,19 +426,7 @@ impl RateAllocator {
         let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
         let taken: f64 =
             self.streams.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
-        gain.min(self.steady_gain(rate, (1.0 - taken).clamp(LEAST_FREE, 1.0)))
-    }
-
-    /// Half of the critical gain of a stream with this rate, at a free share of the air. Lemma 2 speaks of levels that have settled. A
-    /// level comes closer to its end by the share that is taken in each round of T = N / x: its time constant is T / (1 - wᵀx), where
-    /// 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an interval, the gain is as much lower,
-    /// since a report is the answer to older rates.
-    fn steady_gain(&self, rate: f64, free: f64) -> f64 {
-        let round = self.config.target * self.config.packet.bits() as f64 / rate.max(LEAST);
-        let at_target = self.streams.len() as f64 * self.overhead.seconds() / round;
-        let answer = round / free.max(at_target) + self.config.dead_time.as_secs_f64();
-        let settled = self.config.interval.as_secs_f64() / (2.0 * answer);
-        rate * free / self.config.target * settled.min(1.0)
+        gain.min(self.overhead.steady_gain(&self.config, self.streams.len(), rate, (1.0 - taken).clamp(LEAST_FREE, 1.0)))
     }
 
     /// The only station, if its PHY rate is not known. Algorithm 1 regulates it without.
@@ -454,7 +442,8 @@ impl RateAllocator {
             // A queue has to drain; a step up must not exceed what is free.
             let least = if above > 0.0 { LEAST_FREE } else { 0.0 };
             let free = stream.measured_free().clamp(least, 1.0);
-            let gain = (self.config.gain * 1e6).min(self.steady_gain(stream.rate, free));
+            let steady = self.overhead.steady_gain(&self.config, 1, stream.rate, free);
+            let gain = (self.config.gain * 1e6).min(steady);
             self.set(now, place, stream.rate - gain * above);
         }
     }

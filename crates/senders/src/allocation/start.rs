@@ -94,9 +94,16 @@ impl Overhead {
         }
     }
 
-    /// T_acc + T_oh in s, measured or assumed.
-    pub(super) const fn seconds(&self) -> f64 {
-        self.seconds
+    /// Half of the critical gain, in (bit/s) per packet, of one of `streams` with this rate, at a free share of the air. Lemma 2 speaks of
+    /// levels that have settled. A level comes closer to its end by the share that is taken in each round of T = N / x: its time constant
+    /// is T / (1 - wᵀx), where 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an interval, the gain
+    /// is as much lower, since a report is the answer to older rates.
+    pub(super) fn steady_gain(&self, config: &AllocationConfig, streams: usize, rate: f64, free: f64) -> f64 {
+        let round = config.target * config.packet.bits() as f64 / rate.max(LEAST);
+        let at_target = streams as f64 * self.seconds / round;
+        let answer = round / free.max(at_target) + config.dead_time.as_secs_f64();
+        let settled = config.interval.as_secs_f64() / (2.0 * answer);
+        rate * free / config.target * settled.min(1.0)
     }
 
     pub(super) const fn is_measured(&self) -> bool {
