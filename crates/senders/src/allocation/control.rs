@@ -426,7 +426,12 @@ impl RateAllocator {
         let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
         let taken: f64 =
             self.streams.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
-        gain.min(self.overhead.steady_gain(&self.config, self.streams.len(), rate, (1.0 - taken).clamp(LEAST_FREE, 1.0)))
+        gain.min(self.overhead.steady_gain(
+            &self.config,
+            self.streams.len(),
+            rate,
+            (1.0 - taken).clamp(LEAST_FREE, 1.0),
+        ))
     }
 
     /// The only station, if its PHY rate is not known. Algorithm 1 regulates it without.

@@ -3,7 +3,7 @@
 //! Proportional feedback climbs by K N_ε a slot: many seconds to some hundred Mb/s. Lemma 2 gives the inverse relation: with the w_i
 //! known from the PHY rates, c = N_i (1 - wᵀx) / x_i. The rates then follow from theorem 1 or from the optimum of problem P.
 
-use super::config::{AllocationConfig, Share};
+use super::config::{AllocationConfig, LEAST, Share};
 use super::model::{Downlink, Regulated};
 use super::optimum::{Utility, fill};
 use super::stream::Stream;
