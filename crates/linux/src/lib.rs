@@ -11,6 +11,7 @@
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
 //! | [`internet`] | their way out |
 //! | [`udp`] | UDP in batches, with receive stamps |
+//! | [`service`] | a journal's file, metrics over HTTP |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
 //!
@@ -34,6 +35,7 @@ pub mod nl80211;
 pub mod packet;
 pub mod privileges;
 pub mod probe;
+pub mod service;
 mod sys;
 pub mod tun;
 pub mod udp;

@@ -6,6 +6,9 @@
 //! | module | content |
 //! |---|---|
 //! | [`protocol`] | the protocol and both of its ends, without I/O |
+//! | [`driver`] | the program: arguments, keys, sockets, journal, metrics |
+#![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+pub mod driver;
 pub mod protocol;

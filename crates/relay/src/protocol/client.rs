@@ -345,10 +345,17 @@ impl Client {
     }
 
     fn report(&mut self, now: Instant) {
-        let (Some(receiver), Some(link)) = (&mut self.receiver, &mut self.link) else { return };
-        let Some(feedback) = receiver.poll(now) else { return };
+        let Some(receiver) = &mut self.receiver else { return };
+        if let Some(feedback) = receiver.poll(now) {
+            self.tell(now, &feedback);
+        }
+    }
+
+    /// Sends feedback of a receiver, as [`Self::tick`] does with that of its own.
+    pub fn tell(&mut self, now: Instant, feedback: &[u8]) {
+        let Some(link) = &mut self.link else { return };
         let mut packet = vec![0; HEADER];
-        packet.extend_from_slice(&feedback);
+        packet.extend_from_slice(feedback);
         link.seal(now, Kind::Report, 0, &mut packet);
         self.counts.reports += 1;
         let to = link.path.address;
