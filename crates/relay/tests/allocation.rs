@@ -51,18 +51,18 @@ fn two_hundred_clients_have_equal_airtime() {
     let mut world = over_air(&phy);
     for station in &mut world.stations {
         // More than any share.
-        station.offered = 12;
+        station.offered = 5;
     }
-    world.run(Span::from_secs(20));
+    world.run(Span::from_secs(12));
     assert!((0..200).all(|place| world.joined(place)));
-    let (airtime, levels) = measure(&mut world, Span::from_secs(10));
+    let (airtime, levels) = measure(&mut world, Span::from_secs(5));
     let payload: Vec<f64> = world.stations.iter().map(|station| station.bytes as f64).collect();
     assert!(payload.iter().all(|bytes| *bytes > 0.0));
     let index = jain(&airtime);
     let taken: f64 = airtime.iter().sum();
-    println!("Jain's index {index:.4} of airtime, {:.1} % of the time taken, levels {:.1} {:.1} {:.1}", taken * 10.0, levels[0], levels[1], levels[2]);
+    println!("Jain's index {index:.4} of airtime, {:.1} % of the time taken, levels {:.1} {:.1} {:.1}", taken * 20.0, levels[0], levels[1], levels[2]);
     assert!(index >= 0.98, "{index}");
-    assert!(taken <= 10.0);
+    assert!(taken <= 5.01);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn without_reports_a_client_is_at_the_floor_within_a_second_and_back_within_two(
     world.stations[0].mute = true;
     world.run(Span::from_secs(1));
     let floor = world.row(0).rate;
-    assert!(floor.as_mbps_f64() <= 1.001, "{floor}");
+    assert!(floor.as_mbps_f64() <= 0.201, "{floor}");
     world.run(Span::from_secs(3));
     world.stations[0].mute = false;
     world.run(Span::from_secs(2));

@@ -46,7 +46,7 @@ pub(super) struct EdgeOptions {
     /// Rate of a client before its first report [default: 5 Mbit/s]
     #[arg(long, value_name = "RATE")]
     pub(super) start: Option<BitRate>,
-    /// Lowest rate of a client, that of a silent one [default: 1 Mbit/s]
+    /// Lowest rate of a client, that of a silent one [default: 200 kbit/s]
     #[arg(long, value_name = "RATE")]
     pub(super) least: Option<BitRate>,
     /// Highest rate of a client [default: 1 Gbit/s]

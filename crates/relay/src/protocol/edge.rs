@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use airbound_senders::allocation::{ReceiverId, Share};
 use airbound_senders::stream::{Feedback, StreamConfig, StreamError, StreamSender};
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::entropy::Entropy;
 use super::event::{Event, Gone};
@@ -47,7 +47,10 @@ pub struct EdgeConfig {
 
 impl Default for EdgeConfig {
     fn default() -> Self {
-        let stream = StreamConfig { receivers: 256, share: Share::EqualAirtime, ..StreamConfig::default() };
+        // The share of one of 256 slow stations is below a megabit a second.
+        let least = BitRate::from_kbps(200);
+        let share = Share::EqualAirtime;
+        let stream = StreamConfig { receivers: 256, share, least, ..StreamConfig::default() };
         Self { stream, largest: LARGEST_DATAGRAM, idle: Span::from_secs(30) }
     }
 }

@@ -5,25 +5,25 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use airbound_relay::protocol::{
-    Client, ClientConfig, ClientKey, Edge, EdgeConfig, Entropy, Event, Key, Transmit,
+    Client, ClientConfig, ClientId, ClientKey, Edge, EdgeConfig, Entropy, Event, Key, Transmit,
 };
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 /// The edge's address.
-pub const EDGE: ([u8; 4], u16) = ([10, 0, 0, 1], 7000);
+pub(crate) const EDGE: ([u8; 4], u16) = ([10, 0, 0, 1], 7000);
 
 /// A model of the way between both ends.
 #[derive(Debug, Clone)]
-pub struct Way {
-    pub delay: Span,
+pub(crate) struct Way {
+    pub(crate) delay: Span,
     /// Upper limit of a random addition to the delay, which reorders.
-    pub jitter: Span,
+    pub(crate) jitter: Span,
     /// Share of datagrams lost.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// Largest datagram.
-    pub mtu: usize,
+    pub(crate) mtu: usize,
     /// An access point on the way down.
-    pub air: Option<Air>,
+    pub(crate) air: Option<Air>,
 }
 
 impl Default for Way {
@@ -34,21 +34,21 @@ impl Default for Way {
 
 /// An access point that aggregates: queues in round robin, frames of up to 64 packets after an overhead.
 #[derive(Debug, Clone, Default)]
-pub struct Air {
+pub(crate) struct Air {
     /// PHY rate of each station, in Mbit/s.
-    pub phy: Vec<u64>,
-    pub queues: Vec<VecDeque<Transmit>>,
+    pub(crate) phy: Vec<u64>,
+    pub(crate) queues: Vec<VecDeque<Transmit>>,
     busy_until: Instant,
     turn: usize,
     /// Airtime, frames and packets of each station.
-    pub airtime: Vec<Span>,
-    pub frames: Vec<(u64, u64)>,
+    pub(crate) airtime: Vec<Span>,
+    pub(crate) frames: Vec<(u64, u64)>,
     /// Longest queue since it was last looked at.
-    pub longest: usize,
+    pub(crate) longest: usize,
 }
 
 impl Air {
-    pub fn new(phy: &[u64]) -> Self {
+    pub(crate) fn new(phy: &[u64]) -> Self {
         let count = phy.len();
         Self {
             phy: phy.to_vec(),
@@ -91,21 +91,21 @@ impl Air {
 
 /// A station.
 #[derive(Debug)]
-pub struct Station {
-    pub client: Client,
-    pub address: SocketAddr,
+pub(crate) struct Station {
+    pub(crate) client: Client,
+    pub(crate) address: SocketAddr,
     /// Datagrams that the application received.
-    pub datagrams: u64,
-    pub bytes: u64,
-    pub last: Vec<u8>,
-    pub last_at: Instant,
-    pub events: Vec<Event>,
+    pub(crate) datagrams: u64,
+    pub(crate) bytes: u64,
+    pub(crate) last: Vec<u8>,
+    pub(crate) last_at: Instant,
+    pub(crate) events: Vec<Event>,
     /// Offered by the backend, in Mbit/s.
-    pub offered: u64,
-    pub offer_at: Instant,
+    pub(crate) offered: u64,
+    pub(crate) offer_at: Instant,
     /// Whether its reports are lost.
-    pub mute: bool,
-    pub on: bool,
+    pub(crate) mute: bool,
+    pub(crate) on: bool,
 }
 
 /// A datagram on its way.
@@ -117,43 +117,43 @@ struct Flight {
 }
 
 #[derive(Debug)]
-pub struct World {
-    pub now: Instant,
-    pub edge: Option<Edge>,
-    pub edge_address: SocketAddr,
-    pub stations: Vec<Station>,
-    pub way: Way,
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) edge: Option<Edge>,
+    pub(crate) edge_address: SocketAddr,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) way: Way,
     flights: BTreeMap<(Instant, u64), Flight>,
     number: u64,
     random: u64,
-    pub keys: Vec<ClientKey>,
+    pub(crate) keys: Vec<ClientKey>,
     config: EdgeConfig,
-    pub edge_events: Vec<Event>,
+    pub(crate) edge_events: Vec<Event>,
     /// Datagrams that the backend received, and the last.
-    pub backend: u64,
-    pub backend_last: Vec<u8>,
+    pub(crate) backend: u64,
+    pub(crate) backend_last: Vec<u8>,
     /// Bytes sent to each address by the edge.
-    pub sent_to: BTreeMap<SocketAddr, u64>,
+    pub(crate) sent_to: BTreeMap<SocketAddr, u64>,
     /// Copies of what clients sent, for replays.
-    pub tap: Option<Vec<(SocketAddr, Vec<u8>)>>,
+    pub(crate) tap: Option<Vec<(SocketAddr, Vec<u8>)>>,
 }
 
-pub fn key(name: usize, epoch: u8) -> ClientKey {
+pub(crate) fn key(name: usize, epoch: u8) -> ClientKey {
     let mut bytes = [epoch; 16];
     bytes[1..9].copy_from_slice(&(name as u64 + 1).to_be_bytes());
     ClientKey { name: format!("client{name}"), epoch, key: Key::new(bytes) }
 }
 
-pub fn address(place: usize, port: u16) -> SocketAddr {
+pub(crate) fn address(place: usize, port: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, (place / 200) as u8 + 1, (place % 200) as u8 + 1], port))
 }
 
 impl World {
-    pub fn new(count: usize, way: Way, seed: u64) -> Self {
+    pub(crate) fn new(count: usize, way: Way, seed: u64) -> Self {
         Self::with(count, way, seed, EdgeConfig::default())
     }
 
-    pub fn with(count: usize, way: Way, seed: u64, config: EdgeConfig) -> Self {
+    pub(crate) fn with(count: usize, way: Way, seed: u64, config: EdgeConfig) -> Self {
         let keys: Vec<ClientKey> = (0..count).map(|place| key(place, 0)).collect();
         let mut world = Self {
             now: Instant::ZERO + Span::from_secs(1),
@@ -180,7 +180,7 @@ impl World {
         world
     }
 
-    pub fn station(&mut self, place: usize) -> Station {
+    pub(crate) fn station(&mut self, place: usize) -> Station {
         let config = ClientConfig::new(self.edge_address, self.keys[place].clone());
         let seed = self.draw();
         let mut client = Client::new(self.now, config, Entropy::new(seed)).expect("a key");
@@ -202,12 +202,12 @@ impl World {
         }
     }
 
-    pub fn start_edge(&mut self) {
+    pub(crate) fn start_edge(&mut self) {
         let seed = self.draw();
         self.edge = Some(Edge::new(self.config, &self.keys, Entropy::new(seed)).expect("a valid edge"));
     }
 
-    pub fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -226,7 +226,7 @@ impl World {
     }
 
     /// Puts a datagram on its way.
-    pub fn send(&mut self, from: SocketAddr, packet: Transmit) {
+    pub(crate) fn send(&mut self, from: SocketAddr, packet: Transmit) {
         if from == self.edge_address {
             *self.sent_to.entry(packet.to).or_default() += packet.bytes.len() as u64;
         }
@@ -247,7 +247,7 @@ impl World {
     }
 
     /// Runs until `until`.
-    pub fn run(&mut self, span: Span) {
+    pub(crate) fn run(&mut self, span: Span) {
         let until = self.now + span;
         loop {
             self.settle();
@@ -326,10 +326,9 @@ impl World {
         }
         while station.offered > 0 && station.offer_at <= now {
             station.offer_at += Span::from_nanos(1200 * 8 * 1000 / station.offered);
-            if let Some(edge) = edge
-                && let Some(id) = edge.client(&self.keys[place].name)
-            {
-                edge.enqueue(now, id, &[7; 1172]);
+            if let Some(edge) = edge {
+                // Clients have the numbers of their keys.
+                edge.enqueue(now, ClientId(place as u16), &[7; 1172]);
             }
         }
         station.client.tick(now);
@@ -365,7 +364,7 @@ impl World {
     }
 
     /// Hands the backend's datagram for a station to the edge.
-    pub fn down(&mut self, place: usize, datagram: &[u8]) {
+    pub(crate) fn down(&mut self, place: usize, datagram: &[u8]) {
         let (now, name) = (self.now, self.keys[place].name.clone());
         if let Some(edge) = &mut self.edge
             && let Some(id) = edge.client(&name)
@@ -375,18 +374,18 @@ impl World {
     }
 
     /// Hands an application's datagram to its client.
-    pub fn up(&mut self, place: usize, datagram: &[u8]) {
+    pub(crate) fn up(&mut self, place: usize, datagram: &[u8]) {
         let now = self.now;
         self.stations[place].client.enqueue(now, datagram);
     }
 
-    pub fn joined(&self, place: usize) -> bool {
+    pub(crate) fn joined(&self, place: usize) -> bool {
         self.edge.as_ref().is_some_and(|edge| edge.client(&self.keys[place].name).is_some())
             && self.stations[place].client.is_joined()
     }
 
     /// The row of a client of the edge.
-    pub fn row(&self, place: usize) -> airbound_relay::protocol::ClientRow {
+    pub(crate) fn row(&self, place: usize) -> airbound_relay::protocol::ClientRow {
         let edge = self.edge.as_ref().expect("an edge");
         let name = &self.keys[place].name;
         edge.rows().find(|(_, row)| row.name == *name).map(|(_, row)| row).expect("it has joined")
