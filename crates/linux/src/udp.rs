@@ -140,7 +140,12 @@ impl UdpSocket {
         let (mut length, mut bytes, mut open) = (0, 0, false);
         for (to, datagram) in datagrams {
             let fits = matches!(groups.last(), Some((last, count)) if *last == to && *count < MOST_SEGMENTS);
-            if self.segments && open && fits && datagram.len() <= length && bytes + datagram.len() <= MOST_BYTES {
+            if self.segments
+                && open
+                && fits
+                && datagram.len() <= length
+                && bytes + datagram.len() <= MOST_BYTES
+            {
                 if let Some((_, count)) = groups.last_mut() {
                     *count += 1;
                 }
@@ -202,7 +207,9 @@ pub fn wake_exactly() {
 pub fn stamp_now() -> Instant {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Instant::from_nanos(seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or_default()))
+    Instant::from_nanos(
+        seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or_default()),
+    )
 }
 
 #[cfg(test)]

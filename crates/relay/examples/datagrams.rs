@@ -25,9 +25,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let line = match words[..] {
-        ["source", listen, mbps, bytes, seconds] => source(listen.parse()?, mbps.parse()?, bytes.parse()?, seconds.parse()?),
+        ["source", listen, mbps, bytes, seconds] => {
+            source(listen.parse()?, mbps.parse()?, bytes.parse()?, seconds.parse()?)
+        }
         ["sink", to, seconds, skip] => sink(to.parse()?, seconds.parse()?, skip.parse()?),
-        ["flood", to, rate, bytes, seconds] => flood(to.parse()?, rate.parse()?, bytes.parse()?, seconds.parse()?),
+        ["flood", to, rate, bytes, seconds] => {
+            flood(to.parse()?, rate.parse()?, bytes.parse()?, seconds.parse()?)
+        }
         ["discard", listen, seconds] => discard(listen.parse()?, seconds.parse()?),
         _ => return Err("see the begin of this file for its arguments".into()),
     }?;
@@ -73,7 +77,8 @@ fn source(listen: SocketAddr, mbps: u64, bytes: usize, seconds: u64) -> Outcome 
         }
         let mut packets: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
         let mut next = at + Span::from_millis(5);
-        for (address, peer) in peers.iter_mut().filter(|(_, peer)| at.since(peer.heard) < Span::from_secs(1)) {
+        for (address, peer) in peers.iter_mut().filter(|(_, peer)| at.since(peer.heard) < Span::from_secs(1))
+        {
             if at.since(peer.next) > LATE {
                 peer.next = at;
             }
@@ -117,13 +122,16 @@ fn sink(to: SocketAddr, seconds: u64, skip: u64) -> Outcome {
             if at < measured {
                 continue;
             }
-            let number = |place: usize| u64::from_be_bytes(std::array::from_fn(|add| datagram.bytes[place + add]));
+            let number =
+                |place: usize| u64::from_be_bytes(std::array::from_fn(|add| datagram.bytes[place + add]));
             let sequence = number(0);
             first.get_or_insert(sequence);
             highest = highest.max(sequence);
             packets += 1;
             bytes += datagram.bytes.len() as u64;
-            delays.push(u32::try_from(at.since(Instant::from_nanos(number(8))).as_micros()).unwrap_or(u32::MAX));
+            delays.push(
+                u32::try_from(at.since(Instant::from_nanos(number(8))).as_micros()).unwrap_or(u32::MAX),
+            );
         }
     }
     delays.sort_unstable();

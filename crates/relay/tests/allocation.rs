@@ -18,7 +18,8 @@ fn air(world: &mut World) -> &mut Air {
 
 /// Jain's index.
 fn jain(values: &[f64]) -> f64 {
-    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
+    let (sum, squares) =
+        values.iter().fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
     sum * sum / (values.len() as f64 * squares)
 }
 
@@ -27,10 +28,13 @@ fn measure(world: &mut World, span: Span) -> (Vec<f64>, Vec<f64>) {
     let before = air(world).clone();
     world.run(span);
     let after = air(world);
-    let airtime = after.airtime.iter().zip(&before.airtime).map(|(after, before)| (*after - *before).as_secs_f64());
-    let levels = after.frames.iter().zip(&before.frames).map(|(after, before)| {
-        (after.1 - before.1) as f64 / (after.0 - before.0).max(1) as f64
-    });
+    let airtime =
+        after.airtime.iter().zip(&before.airtime).map(|(after, before)| (*after - *before).as_secs_f64());
+    let levels = after
+        .frames
+        .iter()
+        .zip(&before.frames)
+        .map(|(after, before)| (after.1 - before.1) as f64 / (after.0 - before.0).max(1) as f64);
     (airtime.collect(), levels.collect())
 }
 
@@ -60,7 +64,13 @@ fn two_hundred_clients_have_equal_airtime() {
     assert!(payload.iter().all(|bytes| *bytes > 0.0));
     let index = jain(&airtime);
     let taken: f64 = airtime.iter().sum();
-    println!("Jain's index {index:.4} of airtime, {:.1} % of the time taken, levels {:.1} {:.1} {:.1}", taken * 20.0, levels[0], levels[1], levels[2]);
+    println!(
+        "Jain's index {index:.4} of airtime, {:.1} % of the time taken, levels {:.1} {:.1} {:.1}",
+        taken * 20.0,
+        levels[0],
+        levels[1],
+        levels[2]
+    );
     assert!(index >= 0.98, "{index}");
     assert!(taken <= 5.01);
 }
@@ -104,9 +114,19 @@ fn reports_that_lie_are_refused_and_change_no_rate_but_their_own() {
     };
     let lies = [
         // More packets a frame than any frame holds.
-        Feedback { receiver: ReceiverId(0), report: Report { transmissions: 60_000, ..honest }, absence: None, disturbed: false },
+        Feedback {
+            receiver: ReceiverId(0),
+            report: Report { transmissions: 60_000, ..honest },
+            absence: None,
+            disturbed: false,
+        },
         // More packets than were sent.
-        Feedback { receiver: ReceiverId(0), report: Report { packets: 4_000_000_000, ..honest }, absence: None, disturbed: false },
+        Feedback {
+            receiver: ReceiverId(0),
+            report: Report { packets: 4_000_000_000, ..honest },
+            absence: None,
+            disturbed: false,
+        },
         // Another client's.
         Feedback { receiver: ReceiverId(1), report: honest, absence: None, disturbed: false },
         // Of a client that is not there.

@@ -91,7 +91,8 @@ fn a_client_behind_a_nat_that_binds_anew_is_followed_at_once() {
     world.run(Span::from_millis(50));
     assert_eq!(world.stations[0].last, b"there");
     let moved = |event: &Event| matches!(event, Event::Moved { to, .. } if *to == address(0, 6000));
-    let proven = |event: &Event| matches!(event, Event::Proven { address: to, .. } if *to == address(0, 6000));
+    let proven =
+        |event: &Event| matches!(event, Event::Proven { address: to, .. } if *to == address(0, 6000));
     assert!(world.edge_events.iter().any(moved) && world.edge_events.iter().any(proven));
 }
 
@@ -273,7 +274,10 @@ fn a_silent_client_is_forgotten_and_one_that_says_farewell_at_once() {
     world.stations[0].client.close(now);
     world.run(Span::from_millis(50));
     let left = |events: &[Event]| -> Vec<Gone> {
-        events.iter().filter_map(|event| if let Event::Left { why, .. } = event { Some(*why) } else { None }).collect()
+        events
+            .iter()
+            .filter_map(|event| if let Event::Left { why, .. } = event { Some(*why) } else { None })
+            .collect()
     };
     assert_eq!(left(&world.edge_events), [Gone::Closed]);
     world.stations[0].on = false;

@@ -53,15 +53,17 @@ fn changed_packets_of_a_session_change_nothing() {
     }
     let tapped = world.tap.take().expect("tapped");
     let world = std::cell::RefCell::new(world);
-    bolero::check!().with_type::<(u8, Vec<(u16, u8)>)>().with_iterations(2000).for_each(|(place, changes)| {
-        let mut world = world.borrow_mut();
-        let (_, packet) = &tapped[usize::from(*place) % tapped.len()];
-        let now = world.now;
-        let edge = world.edge.as_mut().expect("an edge");
-        let before = edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports));
-        assert!(edge.receive(now, address(7, 7), &changed(packet, changes)).is_none());
-        assert_eq!(edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports)), before);
-    });
+    bolero::check!().with_type::<(u8, Vec<(u16, u8)>)>().with_iterations(2000).for_each(
+        |(place, changes)| {
+            let mut world = world.borrow_mut();
+            let (_, packet) = &tapped[usize::from(*place) % tapped.len()];
+            let now = world.now;
+            let edge = world.edge.as_mut().expect("an edge");
+            let before = edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports));
+            assert!(edge.receive(now, address(7, 7), &changed(packet, changes)).is_none());
+            assert_eq!(edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports)), before);
+        },
+    );
 }
 
 /// A call, or something that happens between two ends.

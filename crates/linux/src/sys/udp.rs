@@ -103,7 +103,8 @@ impl Datagrams {
                 // SAFETY: there are as many parts, names and controls as slots.
                 unsafe {
                     header.msg_hdr.msg_iov = start.add(slot);
-                    header.msg_hdr.msg_name = names.cast::<libc::sockaddr_storage>().add(slot).as_ptr().cast();
+                    header.msg_hdr.msg_name =
+                        names.cast::<libc::sockaddr_storage>().add(slot).as_ptr().cast();
                     header.msg_hdr.msg_control = controls.cast::<Control>().add(slot).as_ptr().cast();
                 }
                 header.msg_hdr.msg_iovlen = 1;
@@ -197,7 +198,10 @@ fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
             // SAFETY: as above.
             let v6 = unsafe { ptr::from_ref(name).cast::<libc::sockaddr_in6>().read() };
             let address = Ipv6Addr::from(v6.sin6_addr.s6_addr);
-            Some(SocketAddrV6::new(address, u16::from_be(v6.sin6_port), v6.sin6_flowinfo, v6.sin6_scope_id).into())
+            Some(
+                SocketAddrV6::new(address, u16::from_be(v6.sin6_port), v6.sin6_flowinfo, v6.sin6_scope_id)
+                    .into(),
+            )
         }
         _ => None,
     }
@@ -244,8 +248,9 @@ pub(crate) fn send_messages(fd: BorrowedFd<'_>, messages: &[Message<'_>]) -> io:
     const MOST: usize = 64;
     let count = messages.len().min(MOST);
     // SAFETY: all bytes zero is a valid sockaddr_storage, and a valid mmsghdr.
-    let (mut names, mut headers) =
-        unsafe { ([std::mem::zeroed::<libc::sockaddr_storage>(); MOST], [std::mem::zeroed::<libc::mmsghdr>(); MOST]) };
+    let (mut names, mut headers) = unsafe {
+        ([std::mem::zeroed::<libc::sockaddr_storage>(); MOST], [std::mem::zeroed::<libc::mmsghdr>(); MOST])
+    };
     let mut controls = [Control([0; CONTROL]); MOST];
     let slots = headers.iter_mut().zip(&mut names).zip(&mut controls);
     for (message, ((header, name), control)) in messages.iter().zip(slots) {

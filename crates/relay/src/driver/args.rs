@@ -159,7 +159,9 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, RelayError> {
 
 /// An option that has to be there.
 pub(super) fn required<T>(option: Option<T>, name: &str) -> Result<T, RelayError> {
-    option.ok_or_else(|| RelayError::Input(format!("--{name} is missing, and no configuration file has {name}")))
+    option.ok_or_else(|| {
+        RelayError::Input(format!("--{name} is missing, and no configuration file has {name}"))
+    })
 }
 
 /// The largest datagram, checked.
@@ -171,12 +173,17 @@ pub(super) fn largest(given: Option<u32>, usual: u16) -> Result<u16, RelayError>
 }
 
 /// The address of the metrics; `None` for "off".
-pub(super) fn metrics(given: Option<&str>, usual: Option<SocketAddr>) -> Result<Option<SocketAddr>, RelayError> {
+pub(super) fn metrics(
+    given: Option<&str>,
+    usual: Option<SocketAddr>,
+) -> Result<Option<SocketAddr>, RelayError> {
     match given {
         None => Ok(usual),
         Some("off") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| {
-            RelayError::Input(format!("metrics is \"{text}\"; allowed are an address with a port, and \"off\""))
+            RelayError::Input(format!(
+                "metrics is \"{text}\"; allowed are an address with a port, and \"off\""
+            ))
         }),
     }
 }
@@ -189,7 +196,8 @@ mod tests {
     fn an_option_counts_more_than_the_file_and_the_file_names_its_lines() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("relay.toml");
-        std::fs::write(&path, "listen = \"127.0.0.1:1\"\nto = \"127.0.0.1:2\"\nmost = \"2 Gbit/s\"\n").expect("a file");
+        std::fs::write(&path, "listen = \"127.0.0.1:1\"\nto = \"127.0.0.1:2\"\nmost = \"2 Gbit/s\"\n")
+            .expect("a file");
         let given = EdgeOptions {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 9))),
             config: Some(path.clone()),
@@ -207,7 +215,10 @@ mod tests {
     #[test]
     fn values_out_of_range_are_one_sentence() {
         assert_eq!(largest(Some(1199), 1472).expect_err("small").code(), 2);
-        assert_eq!(largest(Some(70_000), 1472).expect_err("large").to_string(), "largest is 70000; allowed are 1200 to 65507 bytes");
+        assert_eq!(
+            largest(Some(70_000), 1472).expect_err("large").to_string(),
+            "largest is 70000; allowed are 1200 to 65507 bytes"
+        );
         assert!(metrics(Some("on"), None).is_err());
         assert_eq!(metrics(Some("off"), None).expect("valid"), None);
     }

@@ -69,8 +69,8 @@ pub(super) fn run(options: ClientOptions) -> Result<(), RelayError> {
     let now = airbound_linux::now();
     let epoch_us = (stamp_now().as_nanos().saturating_sub(now.as_nanos())) / 1000;
     let config = ClientConfig { edge, keys: list.clone(), largest, epoch_us };
-    let mut client =
-        Client::new(now, config, entropy()?).ok_or_else(|| RelayError::Input("there is no key".to_owned()))?;
+    let mut client = Client::new(now, config, entropy()?)
+        .ok_or_else(|| RelayError::Input("there is no key".to_owned()))?;
     client.phy_rate(phy.rate()).map_err(|error| RelayError::Input(error.to_string()))?;
     if options.dry_run {
         let name = list.last().map(|key| key.name.as_str()).unwrap_or_default();
@@ -97,7 +97,12 @@ pub(super) fn run(options: ClientOptions) -> Result<(), RelayError> {
         ends: Vec::new(),
         peer: None,
     };
-    driver.journal.note(now, "started", json!({ "listen": listen.to_string(), "edge": edge.to_string() }), "it was asked for");
+    driver.journal.note(
+        now,
+        "started",
+        json!({ "listen": listen.to_string(), "edge": edge.to_string() }),
+        "it was asked for",
+    );
     let (mut chores, mut ready) = (now, Vec::new());
     while !end.load(Ordering::Relaxed) {
         let now = airbound_linux::now();

@@ -67,7 +67,12 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         refused: 0,
     };
     let now = airbound_linux::now();
-    driver.journal.note(now, "started", json!({ "listen": listen.to_string(), "to": to.to_string() }), "it was asked for");
+    driver.journal.note(
+        now,
+        "started",
+        json!({ "listen": listen.to_string(), "to": to.to_string() }),
+        "it was asked for",
+    );
     let (mut chores, mut ready) = (now, Vec::new());
     while !end.load(Ordering::Relaxed) {
         let now = airbound_linux::now();

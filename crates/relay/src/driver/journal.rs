@@ -101,7 +101,10 @@ mod tests {
         drop(journal);
         let text = String::from_utf8(shared.0.lock().expect("one thread").clone()).expect("UTF-8");
         let line: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!((&line["t_s"], &line["mbps"], &line["level"]), (&json!(1.5), &json!(250.0), &json!(31.99)));
+        assert_eq!(
+            (&line["t_s"], &line["mbps"], &line["level"]),
+            (&json!(1.5), &json!(250.0), &json!(31.99))
+        );
         assert!(line["why"].as_str().is_some_and(|why| why.starts_with("the air is full")));
     }
 }

@@ -34,9 +34,15 @@ impl KeyFile {
         self.state = state_of(&self.path);
         let text = privileges::read_trusted(&self.path)?;
         let mode = std::fs::metadata(&self.path).map_or(0, |facts| facts.mode());
-        if mode & 0o044 != 0 {
+        // A credential of systemd is root's, and readable by the unit's user through an access list, which shows as the group's.
+        let credentials = std::env::var_os("CREDENTIALS_DIRECTORY");
+        let is_credential = credentials.is_some_and(|folder| self.path.starts_with(folder));
+        let readers = if is_credential { 0o004 } else { 0o044 };
+        if mode & readers != 0 {
             let path = self.path.display();
-            return Err(RelayError::Input(format!("{path} may be read by others; `chmod 600 {path}` it first")));
+            return Err(RelayError::Input(format!(
+                "{path} may be read by others; `chmod 600 {path}` it first"
+            )));
         }
         parse(&text).map_err(|(line, problem)| {
             RelayError::Input(format!("{} line {line}: {problem}", self.path.display()))
@@ -65,7 +71,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<ClientKey>, (usize, String)> {
         };
         let at = |problem: String| (number, problem);
         check_name(name).map_err(at)?;
-        let epoch = epoch.parse().map_err(|_| (number, format!("the epoch is {epoch}; allowed are 0 to 15")))?;
+        let epoch =
+            epoch.parse().map_err(|_| (number, format!("the epoch is {epoch}; allowed are 0 to 15")))?;
         check_epoch(epoch).map_err(at)?;
         let key = Key::parse(key).map_err(|error| (number, error.to_string()))?;
         if !ids.insert(key.id()) {
@@ -110,7 +117,10 @@ mod tests {
         let other = KEY.replace('f', "0");
         let text = format!("# clients\nvr 0 {KEY}\n\nvr 1 {other} # since May\n");
         let keys = parse(&text).expect("valid");
-        assert_eq!(keys.iter().map(|key| (key.name.as_str(), key.epoch)).collect::<Vec<_>>(), [("vr", 0), ("vr", 1)]);
+        assert_eq!(
+            keys.iter().map(|key| (key.name.as_str(), key.epoch)).collect::<Vec<_>>(),
+            [("vr", 0), ("vr", 1)]
+        );
         for (wrong, sentence) in [
             ("".to_owned(), "there is no key"),
             (format!("vr {KEY}"), "it has 2 words"),
@@ -130,7 +140,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("keys");
         std::fs::write(&path, format!("vr 0 {KEY}\n")).expect("a file");
-        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("permissions");
+        let mode = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("permissions")
+        };
         mode(0o600);
         let mut file = KeyFile::new(&path);
         assert_eq!(file.read().expect("trusted").len(), 1);

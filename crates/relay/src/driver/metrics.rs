@@ -22,7 +22,9 @@ pub(super) fn serve(address: SocketAddr) -> Result<Shared, RelayError> {
         _ => ("404 Not Found", TEXT, "not found; allowed is /metrics\n".to_owned()),
     };
     http::serve(address, respond).map_err(|error| {
-        RelayError::Input(format!("metrics cannot be served at {address}: {error}; choose another address, or off"))
+        RelayError::Input(format!(
+            "metrics cannot be served at {address}: {error}; choose another address, or off"
+        ))
     })?;
     Ok(shared)
 }
@@ -50,7 +52,8 @@ fn write_edge(
     cpu: f64,
     out: &mut String,
 ) -> fmt::Result {
-    Family::new(out, "relay_clients", "gauge", "Clients that have joined.")?.sample(&[], rows.len() as f64)?;
+    Family::new(out, "relay_clients", "gauge", "Clients that have joined.")?
+        .sample(&[], rows.len() as f64)?;
     Family::new(out, "relay_cpu_seconds_total", "counter", "CPU time of the edge.")?.sample(&[], cpu)?;
     let mut family =
         Family::new(out, "relay_refused_packets_total", "counter", "Packets not taken, by reason.")?;

@@ -50,7 +50,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints a line for a key file.
 fn make_key(options: &args::MakeKey) -> Result<(), RelayError> {
-    keys::check_name(&options.name).and_then(|()| keys::check_epoch(options.epoch)).map_err(RelayError::Input)?;
+    keys::check_name(&options.name)
+        .and_then(|()| keys::check_epoch(options.epoch))
+        .map_err(RelayError::Input)?;
     say(&format!("{} {} {}", options.name, options.epoch, Key::new(random()?).to_hex()))
 }
 

@@ -10,8 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::error::RelayError;
 
-/// The part of a wait that is spun.
-const SPIN: Span = Span::from_micros(60);
+/// The part of a wait that is spun. More would keep a core busy where packets are this far apart.
+const SPIN: Span = Span::from_micros(10);
 /// Longest sleep: after it the flag of a signal is looked at.
 const LONGEST: Span = Span::from_millis(250);
 /// Sockets of one look.
@@ -49,7 +49,8 @@ impl Waiter {
             if left > SPIN {
                 let sleep = (left - SPIN).min(LONGEST);
                 let nanos = i64::try_from(sleep.as_nanos()).unwrap_or(i64::MAX);
-                let timeout = Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: (nanos % 1_000_000_000) as _ };
+                let timeout =
+                    Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: (nanos % 1_000_000_000) as _ };
                 // An error is a signal; the caller looks at its flag.
                 let woken = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout));
                 if woken.is_err() || (woken == Ok(0) && sleep == LONGEST) {

@@ -414,4 +414,3 @@ fn note(events: &mut VecDeque<Event>, event: Event) {
         events.push_back(event);
     }
 }
-

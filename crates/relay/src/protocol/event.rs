@@ -85,13 +85,17 @@ impl Event {
     #[must_use]
     pub fn why(&self) -> String {
         match self {
-            Self::Joined { resumes: false, .. } => "a hello with a known key was answered and used".to_owned(),
+            Self::Joined { resumes: false, .. } => {
+                "a hello with a known key was answered and used".to_owned()
+            }
             Self::Joined { resumes: true, .. } => {
                 "new keys for a client that goes on: its key was changed, or one end was not heard".to_owned()
             }
             Self::Moved { .. } => "the newest authenticated packet came from there".to_owned(),
             Self::Proven { .. } => "the challenge sent there was echoed".to_owned(),
-            Self::Mtu { .. } => "a padded probe of this size was echoed, or larger ones no longer are".to_owned(),
+            Self::Mtu { .. } => {
+                "a padded probe of this size was echoed, or larger ones no longer are".to_owned()
+            }
             Self::Rate { reason, .. } => reason.text().to_owned(),
             Self::Left { why: Gone::Closed, .. } => "the peer closed the session".to_owned(),
             Self::Left { why: Gone::Silent(silence), .. } => format!("nothing was heard of it for {silence}"),

@@ -29,7 +29,9 @@ pub type KeyId = u64;
 #[non_exhaustive]
 pub enum KeyError {
     /// Too few or too many digits.
-    #[error("the key has {0} characters; 32 hexadecimal digits are required (`airbound-relay key` makes one)")]
+    #[error(
+        "the key has {0} characters; 32 hexadecimal digits are required (`airbound-relay key` makes one)"
+    )]
     Length(usize),
     /// A character that is no digit.
     #[error("the key has a character that is no hexadecimal digit")]
@@ -64,7 +66,8 @@ impl Key {
         let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let mut bytes = [0; LENGTH];
         for (to, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            let (high, low) = (digit(pair[0]).ok_or(KeyError::Digit)?, digit(pair[1]).ok_or(KeyError::Digit)?);
+            let (high, low) =
+                (digit(pair[0]).ok_or(KeyError::Digit)?, digit(pair[1]).ok_or(KeyError::Digit)?);
             *to = high << 4 | low;
         }
         if bytes.iter().all(|byte| *byte == bytes[0]) {

@@ -38,7 +38,7 @@ pub(super) struct Link {
     pub(super) heard: Instant,
 }
 
-/// What an echo has shown.
+/// Results of an echo.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) proven: bool,

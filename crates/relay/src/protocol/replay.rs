@@ -25,9 +25,7 @@ impl ReplayWindow {
         match self.highest {
             None => true,
             Some(highest) if sequence > highest => true,
-            Some(highest) => {
-                highest - sequence < WINDOW && self.ring[place(sequence)] & bit(sequence) == 0
-            }
+            Some(highest) => highest - sequence < WINDOW && self.ring[place(sequence)] & bit(sequence) == 0,
         }
     }
 
@@ -71,8 +69,8 @@ mod tests {
                 // From far behind the window to far before it.
                 let sequence = (at + u64::from(*jump)).saturating_sub(30_000);
                 let highest = seen.last().copied();
-                let fresh = !seen.contains(&sequence)
-                    && highest.is_none_or(|highest| sequence + WINDOW > highest);
+                let fresh =
+                    !seen.contains(&sequence) && highest.is_none_or(|highest| sequence + WINDOW > highest);
                 assert_eq!(window.is_new(sequence), fresh, "{sequence} after {highest:?}");
                 if fresh {
                     assert_eq!(window.note(sequence), highest.is_none_or(|highest| sequence > highest));

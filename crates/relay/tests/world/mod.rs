@@ -64,7 +64,8 @@ impl Air {
         let mut arrived = Vec::new();
         while self.busy_until <= now {
             let count = self.queues.len();
-            let Some(place) = (0..count).map(|add| (self.turn + add) % count).find(|place| !self.queues[*place].is_empty())
+            let Some(place) =
+                (0..count).map(|add| (self.turn + add) % count).find(|place| !self.queues[*place].is_empty())
             else {
                 break;
             };
