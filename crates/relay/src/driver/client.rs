@@ -80,8 +80,9 @@ pub(super) fn run(options: ClientOptions) -> Result<(), RelayError> {
         ));
     }
     let journal = Journal::open(options.journal.as_deref())?;
-    let shared = metrics_at.map(metrics::serve).transpose()?;
+    // Threads keep the capabilities of their begin.
     let end = settle()?;
+    let shared = metrics_at.map(metrics::serve).transpose()?;
     let waiter = Waiter::new()?;
     waiter.add(&socket, EDGE).map_err(RelayError::io("wait for the edge"))?;
     waiter.add(&application, APPLICATION).map_err(RelayError::io("wait for the application"))?;

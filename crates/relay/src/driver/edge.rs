@@ -49,8 +49,9 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         ));
     }
     let journal = Journal::open(options.journal.as_deref())?;
-    let shared = metrics_at.map(metrics::serve).transpose()?;
+    // Threads keep the capabilities of their begin.
     let end = settle()?;
+    let shared = metrics_at.map(metrics::serve).transpose()?;
     let waiter = Waiter::new()?;
     waiter.add(&socket, CLIENTS).map_err(RelayError::io("wait for clients"))?;
     let mut driver = Driver {

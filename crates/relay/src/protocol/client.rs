@@ -22,7 +22,7 @@ const TICK: Span = Span::from_millis(10);
 /// Time without a packet of the edge after which it is asked for a sign of life,
 const ASK: Span = Span::from_millis(250);
 /// and after which it is taken to be gone: the handshake begins anew.
-const SILENT: Span = Span::from_millis(750);
+const SILENT: Span = Span::from_secs(1);
 /// Times between two hellos: the first, and the longest. An edge that comes back is found within the longest.
 const FIRST: Span = Span::from_millis(250);
 const LONGEST: Span = Span::from_secs(1);
