@@ -52,10 +52,10 @@ fn changed_packets_of_a_session_change_nothing() {
         world.run(Span::from_millis(20));
     }
     let tapped = world.tap.take().expect("tapped");
-    let world = std::cell::RefCell::new(world);
+    let world = std::sync::Mutex::new(world);
     bolero::check!().with_type::<(u8, Vec<(u16, u8)>)>().with_iterations(2000).for_each(
         |(place, changes)| {
-            let mut world = world.borrow_mut();
+            let mut world = world.lock().expect("no panic before");
             let (_, packet) = &tapped[usize::from(*place) % tapped.len()];
             let now = world.now;
             let edge = world.edge.as_mut().expect("an edge");
