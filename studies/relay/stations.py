@@ -55,7 +55,7 @@ def run(count, args):
         for line in server:
             command += ["--server", line]
         sink = (
-            "edge=$(getent hosts server | cut -d' ' -f1); {relay} client --edge $edge:7000 --listen 127.0.0.1:5000 --keys {folder}/key{n} "
+            "edge=$(getent ahostsv4 server | head -1 | cut -d' ' -f1); {relay} client --edge $edge:7000 --listen 127.0.0.1:5000 --keys {folder}/key{n} "
             "--phy-rate '{phy} Mbit/s' --journal {folder}/client{n}.jsonl & sleep 1; "
             "{datagrams} sink 127.0.0.1:5000 {seconds} {skip} > {folder}/sink{n}.json; kill $!"
         )

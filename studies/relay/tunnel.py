@@ -68,7 +68,7 @@ def run(args, scheme, kind, relayed):
         client = f"{args.relay} client --edge $edge:7000 --listen 127.0.0.1:51821 --keys {folder}/keys --phy-rate '135 Mbit/s' --journal {folder}/client.jsonl & "
         endpoint = "127.0.0.1:51821" if relayed else "$edge:51820"
         server = up(f"wgs{tag}", folder / "server", 51820, public["near"], None, "10.77.0.1", 1380) + "; iperf3 -s -B 10.77.0.1"
-        station = "edge=$(getent hosts server | cut -d' ' -f1); " + (client if relayed else "")
+        station = "edge=$(getent ahostsv4 server | head -1 | cut -d' ' -f1); " + (client if relayed else "")
         station += up(f"wgn{tag}", folder / "near", 51822, public["server"], endpoint, "10.77.0.2", 1380)
         station += f"; sleep 2; ping -c 20 -i 0.1 -q 10.77.0.1 > {folder}/before.txt; (sleep 5; ping -i 0.1 -w {args.seconds - 6} -q 10.77.0.1 > {folder}/ping.txt) & "
         station += f"iperf3 -c 10.77.0.1 -R -J -C cubic -t {args.seconds} -O 5 > {folder}/iperf.json; sleep 1; exit 0"

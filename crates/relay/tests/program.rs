@@ -71,7 +71,11 @@ fn wrong_input_is_one_sentence_and_code_2() {
     with(&good, &["--largest", "1100"], "largest is 1100; allowed are 1200 to 65507");
     with(&good, &["--target", "0"], "target is out of range: 1 to 256 packets");
     with(&good, &["--most", "1 kbit/s"], "most is out of range");
-    with(&good, &["--metrics", "on"], "metrics is \"on\"");
+    refused(
+        &["edge", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9", "--keys", &good, "--metrics", "on"],
+        "metrics is \"on\"",
+    );
+    refused(&["edge", "--listen", "somewhere"], "invalid value 'somewhere' for '--listen <ADDRESS>'");
     let many: String = (1..257).map(|name| format!("c{name} 0 {name:032x}\n")).collect();
     let many = many + &format!("more 0 {KEY}\n");
     with(&file("many", &many, 0o600), &[], "more clients than an edge serves: 256");

@@ -29,9 +29,19 @@ const CHORES: Span = Span::from_secs(1);
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { 2 } else { 0 };
+        Err(error) if error.use_stderr() => {
+            // The first lines, up to an empty one, say what is wrong.
+            let text = error.to_string();
+            let sentence: Vec<&str> =
+                text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+            let sentence = sentence.join(" ");
+            let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
+            let _ = writeln!(std::io::stderr().lock(), "airbound relay: {sentence}; `--help` lists all");
+            return 2;
+        }
+        Err(help) => {
+            let _ = help.print();
+            return 0;
         }
     };
     let outcome = match cli.command {

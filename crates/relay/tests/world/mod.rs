@@ -325,6 +325,9 @@ impl World {
         if !station.on {
             return;
         }
+        if now.since(station.offer_at) > Span::from_millis(50) {
+            station.offer_at = now;
+        }
         while station.offered > 0 && station.offer_at <= now {
             station.offer_at += Span::from_nanos(1200 * 8 * 1000 / station.offered);
             if let Some(edge) = edge {
