@@ -6,6 +6,7 @@ use airbound_relay::protocol::{Event, Transmit};
 use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_senders::stream::Feedback;
 use airbound_units::{ByteCount, Span};
+use world::share::{equal_airtime, measure};
 use world::{Air, Way, World};
 
 fn over_air(phy: &[u64]) -> World {
@@ -14,28 +15,6 @@ fn over_air(phy: &[u64]) -> World {
 
 fn air(world: &mut World) -> &mut Air {
     world.way.air.as_mut().expect("there is air")
-}
-
-/// Jain's index.
-fn jain(values: &[f64]) -> f64 {
-    let (sum, squares) =
-        values.iter().fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
-    sum * sum / (values.len() as f64 * squares)
-}
-
-/// Airtime of each station in s, and its mean level, over `span`.
-fn measure(world: &mut World, span: Span) -> (Vec<f64>, Vec<f64>) {
-    let before = air(world).clone();
-    world.run(span);
-    let after = air(world);
-    let airtime =
-        after.airtime.iter().zip(&before.airtime).map(|(after, before)| (*after - *before).as_secs_f64());
-    let levels = after
-        .frames
-        .iter()
-        .zip(&before.frames)
-        .map(|(after, before)| (after.1 - before.1) as f64 / (after.0 - before.0).max(1) as f64);
-    (airtime.collect(), levels.collect())
 }
 
 #[test]
@@ -50,29 +29,8 @@ fn one_station_is_held_at_the_level_without_loss() {
 }
 
 #[test]
-fn two_hundred_clients_have_equal_airtime() {
-    let phy: Vec<u64> = (0..200).map(|place| [780, 390, 195][place % 3]).collect();
-    let mut world = over_air(&phy);
-    for station in &mut world.stations {
-        // More than any share.
-        station.offered = 5;
-    }
-    world.run(Span::from_secs(12));
-    assert!((0..200).all(|place| world.joined(place)));
-    let (airtime, levels) = measure(&mut world, Span::from_secs(5));
-    let payload: Vec<f64> = world.stations.iter().map(|station| station.bytes as f64).collect();
-    assert!(payload.iter().all(|bytes| *bytes > 0.0));
-    let index = jain(&airtime);
-    let taken: f64 = airtime.iter().sum();
-    println!(
-        "Jain's index {index:.4} of airtime, {:.1} % of the time taken, levels {:.1} {:.1} {:.1}",
-        taken * 20.0,
-        levels[0],
-        levels[1],
-        levels[2]
-    );
-    assert!(index >= 0.98, "{index}");
-    assert!(taken <= 5.01);
+fn forty_clients_have_equal_airtime() {
+    equal_airtime(40, 30);
 }
 
 #[test]

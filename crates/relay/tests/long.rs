@@ -63,6 +63,11 @@ fn churn(hours: u64) {
 }
 
 #[test]
+fn two_hundred_clients_have_equal_airtime() {
+    world::share::equal_airtime(200, 5);
+}
+
+#[test]
 fn a_day_of_churn_leaves_nothing_behind() {
     churn(24);
 }

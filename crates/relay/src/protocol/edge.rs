@@ -50,7 +50,8 @@ impl Default for EdgeConfig {
         // The share of one of 256 slow stations is below a megabit a second.
         let least = BitRate::from_kbps(200);
         let share = Share::EqualAirtime;
-        let stream = StreamConfig { receivers: 256, share, least, ..StreamConfig::default() };
+        let judged_frames = 4;
+        let stream = StreamConfig { receivers: 256, share, least, judged_frames, ..StreamConfig::default() };
         Self { stream, largest: LARGEST_DATAGRAM, idle: Span::from_secs(30) }
     }
 }

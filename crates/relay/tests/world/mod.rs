@@ -1,6 +1,8 @@
 //! An edge and its clients in virtual time, over a model of what lies between them.
 #![allow(dead_code)]
 
+pub(crate) mod share;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 

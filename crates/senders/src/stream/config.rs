@@ -31,6 +31,9 @@ pub struct StreamConfig {
     pub target: f64,
     /// Policy for sharing airtime between receivers of different PHY rates: `optimal`.
     pub share: Share,
+    /// Frames of an interval from which on what arrives in it tells a bottleneck on the wire: 0. A few where many receivers share the
+    /// air, so that an interval holds one frame or none.
+    pub judged_frames: u32,
     /// Usual payload of a packet: 1200 B. 12 B to 1472 B.
     pub packet: ByteCount,
     /// Share of a frame's interval over which its packets are sent: 0.8. 0.1 to 1.
@@ -51,6 +54,7 @@ impl Default for StreamConfig {
             frame_interval: Span::from_nanos(16_666_667),
             target: 32.0,
             share: Share::default(),
+            judged_frames: 0,
             packet: ByteCount::new(1200),
             spread: 0.8,
             encoder_share: 0.9,
@@ -94,6 +98,7 @@ impl StreamConfig {
         AllocationConfig {
             target: self.target,
             share: self.share,
+            judged_frames: self.judged_frames,
             interval: self.interval,
             // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
             dead_time: self.interval,
