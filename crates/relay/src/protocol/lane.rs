@@ -8,8 +8,8 @@ use super::queue::Queue;
 
 /// Time by which a driver may be late without loss of rate,
 const LATE: Span = Span::from_millis(1);
-/// and packets that it may then send at once: fewer than the target level.
-const BURST: u64 = 16;
+/// and packets that it may then send at once: more than the usual target level would be a frame above it.
+const BURST: u64 = 32;
 
 /// The state of a client that has joined.
 #[derive(Debug)]

@@ -9,6 +9,8 @@ use airbound_units::{Instant, Span};
 const TARGET: Span = Span::from_millis(5);
 /// and time in which it has to be reached once.
 const INTERVAL: Span = Span::from_millis(100);
+/// Age at which packets are dropped in any case: CoDel alone takes seconds to bound what a sender without congestion control makes.
+const OLDEST: Span = Span::from_millis(50);
 /// Upper limit on packets.
 const MOST_PACKETS: usize = 4096;
 
@@ -92,6 +94,13 @@ impl Queue {
     /// The packet to send now. `packet_time` is the time of one at the rate in force: the target cannot be shorter than some.
     pub(super) fn pop(&mut self, now: Instant, packet_time: Span) -> Option<Waiting> {
         let target = TARGET.max(packet_time * 2);
+        while self.packets.len() > 1
+            && self.packets.front().is_some_and(|packet| now.since(packet.at) > OLDEST.max(target * 4))
+        {
+            if let Some((packet, _)) = self.take(now, target) {
+                self.drop_packet(packet);
+            }
+        }
         let (mut packet, mut late) = self.take(now, target)?;
         if self.dropping {
             if !late {
@@ -161,8 +170,9 @@ mod tests {
 
     #[test]
     fn a_standing_queue_is_dropped_from() {
-        let (_, drops) = delays(11, 10, 5000);
+        let (delays, drops) = delays(11, 10, 5000);
         assert!(drops > 100, "{drops}");
+        assert!(delays.iter().all(|delay| *delay <= OLDEST), "what is old is not sent");
     }
 
     #[test]
