@@ -73,11 +73,12 @@ impl MtuSearch {
         if now >= self.raise {
             (self.too_large, self.raise) = (self.largest.saturating_add(1), now + RAISE);
         }
-        if let Some(probe) = self.probe {
-            if self.heard > probe.sent && probe.tries >= PROBES {
-                self.probe = None;
-                self.on_not_carried(now, probe.size);
-            }
+        if let Some(probe) = self.probe
+            && self.heard > probe.sent
+            && probe.tries >= PROBES
+        {
+            self.probe = None;
+            self.on_not_carried(now, probe.size);
         }
         let (size, tries) = match self.probe {
             Some(probe) => (probe.size, probe.tries + u8::from(self.heard > probe.sent)),
