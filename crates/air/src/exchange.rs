@@ -28,6 +28,8 @@ pub struct PhyConfig {
     pub detection: Decibel,
     /// The model of decoding, which decides the error curves.
     pub decoding: Decoding,
+    /// Signal that a receiver needs beyond the model of decoding.
+    pub implementation_loss: Decibel,
 }
 
 /// The response to a PPDU.
@@ -167,7 +169,8 @@ impl Phy {
                     .map(Arc::clone)
                     .next()
                     .unwrap_or_else(|| {
-                        Arc::new(ErrorTable::decoded(self.config.decoding, modulation, coding))
+                        let PhyConfig { decoding, implementation_loss, .. } = self.config;
+                        Arc::new(ErrorTable::decoded(decoding, implementation_loss, modulation, coding))
                     });
                 self.rates.push(RateFacts {
                     rate,

@@ -222,19 +222,21 @@ impl ErrorTable {
     /// The curve of a modulation and code rate with hard decisions.
     #[must_use]
     pub fn of(modulation: Modulation, coding: Coding) -> Self {
-        Self::decoded(Decoding::Hard, modulation, coding)
+        Self::decoded(Decoding::Hard, Decibel::new(0.0), modulation, coding)
     }
 
-    /// The curve of a modulation and code rate with a model of decoding.
+    /// The curve of a modulation and code rate with a model of decoding, for a receiver that needs `loss` more signal than the model:
+    /// its implementation loss (802.11-2020, 17.3.10.2 assumes 5 dB).
     #[must_use]
-    pub fn decoded(decoding: Decoding, modulation: Modulation, coding: Coding) -> Self {
+    pub fn decoded(decoding: Decoding, loss: Decibel, modulation: Modulation, coding: Coding) -> Self {
+        let left = |snr: Decibel| Decibel::new(snr.value() - loss.value());
         match decoding {
-            Decoding::Hard => {
-                Self::tabulated((decoding, modulation, coding), |snr| hazard(modulation, coding, snr))
-            }
+            Decoding::Hard => Self::tabulated((decoding, modulation, coding), |snr| {
+                hazard(modulation, coding, left(snr))
+            }),
             Decoding::Soft => {
                 let curve = SoftCurve::of(modulation, coding);
-                let hazard = |snr: Decibel| hazard_of(curve.bit_error(snr.linear()));
+                let hazard = |snr: Decibel| hazard_of(curve.bit_error(left(snr).linear()));
                 Self::tabulated((decoding, modulation, coding), hazard)
             }
         }
