@@ -19,6 +19,7 @@ mod names;
 mod network;
 mod node;
 mod overrides;
+mod parameter;
 mod path;
 mod people;
 mod power_save;

@@ -83,7 +83,9 @@ fn trial(reference: &Row<'_>, effort: Effort, seed: u64) -> Trial {
         _ => "[hearing]\nmatrix = { strong = [], weak = [] }",
     };
     let scenario = Scene::uplinks(effort.seconds(seconds, seconds.div_ceil(3)), 1, rate, 5, Some(ATTEMPTS))
-        .air(&format!("countdown = \"idle-slots\"\nerror-model = \"{curves}\"\nimplementation-loss = \"{loss} dB\""))
+        .air(&format!(
+            "countdown = \"idle-slots\"\nerror-model = \"{curves}\"\nimplementation-loss = \"{loss} dB\""
+        ))
         .stations("strong", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
         .stations("weak", 1, &format!("rate = \"OFDM {rate} Mbit/s\""))
         .flow("strong", &saturating)
@@ -192,14 +194,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
     Ok(vec![
         row("goodput", "Mb/s", "goodput_total_mbps", mean.strong + mean.weak, relative, ""),
         row("goodput of the strong station", "Mb/s", "goodput_strong_mbps", mean.strong, relative, ""),
-        row(
-            "goodput of the weak station",
-            "Mb/s",
-            "goodput_weak_mbps",
-            mean.weak,
-            of_weak,
-            &why,
-        ),
+        row("goodput of the weak station", "Mb/s", "goodput_weak_mbps", mean.weak, of_weak, &why),
         row("failed frames of the strong station", "", "fail_share_strong", mean.strong_failed, share, ""),
         row("failed frames of the weak station", "", "fail_share_weak", mean.weak_failed, share, ""),
     ])
