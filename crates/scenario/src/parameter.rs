@@ -35,12 +35,15 @@ fn blamed(
     if !problem.starts_with("unknown variant") && !problem.starts_with("invalid") {
         return None;
     }
-    let others = |name: &str| parameters.iter().filter(move |(other, _)| *other != name);
-    let without = |name: &str| others(name).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let without = |name: &str| {
+        let mut others = parameters.clone();
+        others.remove(name);
+        others
+    };
     let (name, _) =
         parameters.iter().find(|(name, _)| check(without(name)).err().as_deref() != Some(problem))?;
     // A word that is no choice brings out the choices.
-    let mut asked: toml::Table = without(name);
+    let mut asked = without(name);
     asked.insert(name.clone(), toml::Value::String("?".to_owned()));
     let choices = check(asked).err().filter(|problem| problem.contains("unknown variant"));
     let allowed = choices.as_deref().and_then(allowed).or_else(|| allowed(problem))?;

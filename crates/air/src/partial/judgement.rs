@@ -1,7 +1,7 @@
 //! Judgement of frames that end, with capture: which receivers decoded them, and which MPDUs arrived.
 
 use airbound_random::Stream;
-use airbound_units::{Instant, Span};
+use airbound_units::Instant;
 use airbound_wifi::{AckBitmap, Legacy, Rate};
 
 use super::PartialChannel;
@@ -142,10 +142,11 @@ impl PartialChannel {
     fn decodes(&mut self, content: &Content, receiver: usize, spans: &[(Instant, Instant, f64)]) -> bool {
         let phy = &mut self.phy;
         let mut hazard = |rate: Rate, period: (Instant, Instant)| {
+            let speed = speed(rate);
             let met = spans.iter().skip_while(|(_, until, _)| *until <= period.0);
             let met = met.take_while(|(from, ..)| *from < period.1);
             met.fold(0.0, |sum, &(from, until, ratio)| {
-                sum + phy.hazard(rate, 1.0 / ratio) * bits(rate, shared((from, until), period))
+                sum + phy.hazard(rate, 1.0 / ratio) * (speed * shared((from, until), period).as_secs_f64())
             })
         };
         let mut draws = self.nodes.get_mut(receiver).map(|node| &mut node.reception);
@@ -170,6 +171,7 @@ impl PartialChannel {
             let alone = if noise > 0.0 { phy.hazard(rate, 1.0 / noise) } else { 0.0 };
             (phy.hazard(rate, 1.0 / (ratio + noise)) - alone).max(0.0)
         };
+        let (slow, fast) = (speed(content.header_rate), speed(content.rate));
         let mut header = 0.0;
         let mpdus = &mut self.hazards;
         mpdus.clear();
@@ -177,14 +179,16 @@ impl PartialChannel {
         for &(from, until, ratio) in spans {
             let time = shared((from, until), content.header);
             if !time.is_zero() {
-                header += hazard(content.header_rate, ratio) * bits(content.header_rate, time);
+                header += hazard(content.header_rate, ratio) * (slow * time.as_secs_f64());
             }
             let first = content.mpdus.partition_point(|(_, end)| *end <= from);
             let met = content.mpdus.iter().zip(mpdus.iter_mut()).skip(first);
             let mut met = met.take_while(|((start, _), _)| *start < until).peekable();
             if met.peek().is_some() {
                 let of_bit = hazard(content.rate, ratio);
-                met.for_each(|(span, sum)| *sum += of_bit * bits(content.rate, shared((from, until), *span)));
+                met.for_each(|(span, sum)| {
+                    *sum += of_bit * (fast * shared((from, until), *span).as_secs_f64());
+                });
             }
         }
         let mut draws = self.nodes.get_mut(frame.from).map(|node| &mut node.reception);
@@ -201,9 +205,9 @@ impl PartialChannel {
     }
 }
 
-/// Bits that a rate carries in a time.
-fn bits(rate: Rate, time: Span) -> f64 {
-    rate.bit_rate().as_bps() as f64 * time.as_secs_f64()
+/// Bits that a rate carries in a second.
+fn speed(rate: Rate) -> f64 {
+    rate.bit_rate().as_bps() as f64
 }
 
 /// Whether bits with this sum of hazards arrive. Certain success is not drawn.

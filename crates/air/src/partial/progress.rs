@@ -173,21 +173,16 @@ impl PartialChannel {
     fn overlap(&mut self, now: Instant, frame: &mut Frame, audience: &[u16]) {
         let captures = self.receivers.is_some();
         for other in &mut self.frames {
-            let mut both = |number: usize| {
-                if number == other.from || other.heard_by(number) != Heard::Nothing {
-                    other.overlap(number, now, frame.end);
-                    frame.overlap(number, now, other.end);
-                }
-            };
             if captures {
                 for number in [other.to, frame.to].into_iter().take(if other.to == frame.to { 1 } else { 2 })
                 {
                     if number == frame.from || frame.heard_by(number) != Heard::Nothing {
-                        both(number);
+                        overlap_at(number, now, frame, other);
                     }
                 }
             } else {
-                audience.iter().map(|listener| usize::from(*listener)).chain([frame.from]).for_each(both);
+                let listeners = audience.iter().map(|listener| usize::from(*listener));
+                listeners.chain([frame.from]).for_each(|number| overlap_at(number, now, frame, other));
             }
         }
     }
@@ -433,5 +428,13 @@ impl PartialChannel {
         {
             carrier.rest(now, self.eifs, self.jammed_until);
         }
+    }
+}
+
+/// Notes that a frame which begins overlaps another at a transmitter that hears or sends it, if that one hears or sends the other.
+fn overlap_at(number: usize, now: Instant, frame: &mut Frame, other: &mut Frame) {
+    if number == other.from || other.heard_by(number) != Heard::Nothing {
+        other.overlap(number, now, frame.end);
+        frame.overlap(number, now, other.end);
     }
 }
