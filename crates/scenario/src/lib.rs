@@ -19,7 +19,6 @@ mod names;
 mod network;
 mod node;
 mod overrides;
-mod parameter;
 mod path;
 mod people;
 mod power_save;

@@ -1,5 +1,7 @@
 //! `[scheme]`: the controllers of a run, and the short names of combinations.
 
+mod parameter;
+
 use std::fmt;
 
 use airbound_control::link::LawConfig;
@@ -16,7 +18,6 @@ use serde::{Serialize, Serializer};
 
 use super::error::{Place, ScenarioError};
 use super::node::{self, Value};
-use super::parameter;
 use super::section::{Section, nearest};
 use super::text;
 

@@ -1,7 +1,7 @@
 //! Errors about the parameters of a slot: which one is wrong, and what is allowed.
 
-use super::error::ScenarioError;
-use super::section::Section;
+use crate::error::ScenarioError;
+use crate::section::Section;
 
 /// The error for a problem with the parameters in `table`, which is the value of `key` in `section`. `check` judges parameters.
 pub(super) fn wrong(
