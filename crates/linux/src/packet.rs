@@ -189,6 +189,25 @@ impl Headers {
     }
 }
 
+/// Sets the code point of congestion experienced (RFC 3168, section 5) in an IP header, and its checksum in IPv4; nothing else is read.
+pub fn mark_congestion(packet: &mut [u8]) {
+    match packet {
+        [first, service, _, _, _, _, _, _, _, _, sum_high, sum_low, ..] if *first >> 4 == 4 => {
+            // HC' = ~(~HC + ~m + m'), of 16-bit words (RFC 1624, equation 3).
+            let before = u16::from_be_bytes([*first, *service]);
+            *service |= 3;
+            let after = u16::from_be_bytes([*first, *service]);
+            let sum = u16::from_be_bytes([*sum_high, *sum_low]);
+            let wide = u32::from(!sum) + u32::from(!before) + u32::from(after);
+            let folded = (wide & 0xffff) + (wide >> 16);
+            let folded = ((folded & 0xffff) + (folded >> 16)) as u16;
+            [*sum_high, *sum_low] = (!folded).to_be_bytes();
+        }
+        [first, second, ..] if *first >> 4 == 6 => *second |= 0x30,
+        _ => {}
+    }
+}
+
 /// The kernel's mapping of code points to user priorities without a QoS map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityMap {

@@ -90,6 +90,13 @@ pub(crate) struct EmulateRun {
     /// Let stations reach the internet, over the air and through this machine (IPv4, by the program passt)
     #[arg(long)]
     pub(crate) internet: bool,
+    /// Carry what two networks of this machine send to each other, in place of commands: the station's device, and that behind the wire
+    #[arg(long, num_args = 2, value_names = ["DEVICE", "DEVICE"],
+          conflicts_with_all = ["words", "shell", "server", "on", "wired", "internet"])]
+    pub(crate) between: Vec<String>,
+    /// Accept connections on this TCP port from when packets pass between the devices
+    #[arg(long, value_name = "PORT", requires = "between")]
+    pub(crate) ready: Option<u16>,
     /// End the commands after this time
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) limit: Option<Span>,
