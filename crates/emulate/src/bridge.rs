@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::hosts::{Hosts, Place};
 use crate::lanes::{Lanes, Leg, Pushed};
 use crate::lateness::LatenessMeter;
+use crate::names::answer;
 use crate::port::Port;
 use crate::rest::{NAP, Rest};
 
@@ -285,6 +286,11 @@ impl Bridge {
             to.filter(|to| *to != from)
         });
         let (Some(headers), Some(to)) = (headers, to) else {
+            // Nothing of it is modelled: a resolver is not what is tried here.
+            if let Some(answer) = self.internet.is_empty().then(|| answer(&inside.bytes, &self.hosts)).flatten() {
+                self.refused += u64::from(!self.ports[from].write(&answer));
+                return false;
+            }
             self.strays += 1;
             return false;
         };

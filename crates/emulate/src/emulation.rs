@@ -138,7 +138,7 @@ impl Emulation {
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let mut signs: Vec<Sign> = hosts.all().iter().filter_map(|_| Sign::blank().ok()).collect();
         let internet = ways_out(&hosts, request.internet)?;
-        let world = World::enter(&files(&hosts, request.internet))?;
+        let world = World::enter(&files(&hosts))?;
         let (mut networks, mut tuns) = (Vec::new(), Vec::new());
         for (number, host) in hosts.all().iter().enumerate() {
             networks.push(world.add_network()?);
@@ -364,14 +364,10 @@ fn ways_out(hosts: &Hosts, wanted: bool) -> Result<Vec<Option<Internet>>, Emulat
 }
 
 /// The files that hosts see with other content.
-fn files(hosts: &Hosts, has_way_out: bool) -> [(&'static Path, String); 3] {
+fn files(hosts: &Hosts) -> [(&'static Path, String); 3] {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let switch = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
-    let names = if has_way_out {
-        format!("nameserver {GATEWAY}\n")
-    } else {
-        "# An emulation has no name server; its hosts are in /etc/hosts.\n".to_owned()
-    };
+    let names = format!("nameserver {GATEWAY}\n");
     [
         (Path::new("/etc/hosts"), hosts.hosts_file(own.trim())),
         (Path::new("/etc/resolv.conf"), names),

@@ -6,7 +6,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`hosts`] | names, addresses and files of hosts |
+//! | [`hosts`], [`names`] | names, addresses and files of hosts, and their name server |
 //! | [`slots`], [`lanes`] | connections and the flows that carry them |
 //! | [`port`] | where packets of a host leave and arrive |
 //! | [`load`] | whether the machine can carry the scenario |
@@ -33,6 +33,7 @@ pub mod lanes;
 pub mod lateness;
 pub mod load;
 pub mod machine;
+pub mod names;
 pub mod port;
 mod request;
 pub mod rest;

@@ -336,6 +336,36 @@ mod tests {
     const TCP_ACK: [u8; 20] = [0x14, 0x51, 0x9c, 0x40, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x10, 0, 64, 0, 0, 0, 0];
 
     #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        // The sum of all words of a header with its checksum (RFC 1071).
+        let sum = |packet: &[u8]| {
+            let words = packet[..20].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+            words.fold(0, |sum, word| (sum + word) % 0xffff)
+        };
+        for service in [0, 1, 2, 3, 0xb9, 0xfe] {
+            for high in [0, 0x12, 0xff] {
+                let mut packet = v4(protocol::UDP, service, 0, &[0; 8]);
+                packet[4] = high;
+                let check = !u16::try_from(sum(&packet)).expect("a word");
+                packet[10..12].copy_from_slice(&check.to_be_bytes());
+                mark_congestion(&mut packet);
+                let headers = Headers::read(&packet).expect("headers");
+                assert_eq!((headers.ecn, headers.dscp), (3, service >> 2));
+                assert_eq!(sum(&packet), 0, "{packet:?}");
+            }
+        }
+        let mut packet = v6(protocol::UDP, 46 << 2 | 2, &[0; 8]);
+        mark_congestion(&mut packet);
+        let headers = Headers::read(&packet).expect("headers");
+        assert_eq!((headers.ecn, headers.dscp), (3, 46));
+        for short in [&[][..], &[0x45, 0], &[0x60], &[0xff; 40]] {
+            let mut packet = short.to_vec();
+            mark_congestion(&mut packet);
+            assert_eq!(packet, short);
+        }
+    }
+
+    #[test]
     fn ipv4_with_tcp() {
         let headers = Headers::read(&v4(protocol::TCP, 46 << 2 | 1, 0x4000, &TCP_ACK)).expect("headers");
         assert_eq!(headers.destination, "10.0.0.11".parse::<IpAddr>().expect("address"));

@@ -103,7 +103,7 @@ pub(crate) struct EmulateRun {
     /// Folder for the results [default: runs/SCENARIO-SCHEME-emulated]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the packets of stations as a capture, for Wireshark
+    /// Write the air as a capture with the content of packets, for Wireshark
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// End with code 1 if more than 1 % of the packets were more than 1 ms late
