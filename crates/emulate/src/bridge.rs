@@ -280,14 +280,17 @@ impl Bridge {
         let headers = Headers::read(&inside.bytes);
         let to = headers.as_ref().and_then(|headers| {
             let has_way_out = self.internet.get(from).is_some_and(Option::is_some);
-            let out = (has_way_out && Hosts::is_outside(headers.destination)).then(|| self.ports.len() + from);
+            let out =
+                (has_way_out && Hosts::is_outside(headers.destination)).then(|| self.ports.len() + from);
             let behind = || self.ports.iter().position(|port| port.leads_to(headers.destination));
             let to = self.hosts.of_address(headers.destination).or_else(behind).or(out);
             to.filter(|to| *to != from)
         });
         let (Some(headers), Some(to)) = (headers, to) else {
             // Nothing of it is modelled: a resolver is not what is tried here.
-            if let Some(answer) = self.internet.is_empty().then(|| answer(&inside.bytes, &self.hosts)).flatten() {
+            if let Some(answer) =
+                self.internet.is_empty().then(|| answer(&inside.bytes, &self.hosts)).flatten()
+            {
                 self.refused += u64::from(!self.ports[from].write(&answer));
                 return false;
             }

@@ -6,9 +6,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use airbound_linux::internet::Internet;
 use airbound_linux::namespace::{Closed, Network, Sign, World, set_exact_timers, set_real_time};
+use airbound_linux::packet::mark_congestion;
 use airbound_linux::tun::Tun;
 use airbound_record::{ApplicationFlow, EmulationSummary, Lateness, RunFolder, Summary};
-use airbound_linux::packet::mark_congestion;
 use airbound_runs::{AirCapture, BuiltRun, Contents, Named, Opened, PreparedCapture, RunsError};
 use airbound_scenario::Scenario;
 use airbound_units::{Instant, Span};

@@ -119,8 +119,7 @@ fn datagram(to: Ipv4Addr, port: u16, content: &[u8]) -> Vec<u8> {
     packet.extend([0, 0, 0x40, 0, 64, UDP, 0, 0]);
     packet.extend(GATEWAY.octets());
     packet.extend(to.octets());
-    let sum: u32 =
-        packet.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let sum: u32 = packet.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     let check = !((sum & 0xffff) + (sum >> 16)) as u16;
     packet[10..12].copy_from_slice(&check.to_be_bytes());
@@ -167,8 +166,13 @@ mod tests {
         assert!(four.ends_with(&[0, 4, 10, 77, 0, 2]) && code(&four) == 0);
         assert_eq!(four[28..30], [0xab, 0xcd]);
         let headers = Headers::read(&four).expect("headers");
-        assert_eq!((headers.ports, headers.destination.to_string()), (Some((53, 0x10e1)), "10.77.0.2".to_owned()));
-        assert!(said("SERVER", AAAA).ends_with(&[0xfd, 0x77, 0xa1, 0xb0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]));
+        assert_eq!(
+            (headers.ports, headers.destination.to_string()),
+            (Some((53, 0x10e1)), "10.77.0.2".to_owned())
+        );
+        assert!(
+            said("SERVER", AAAA).ends_with(&[0xfd, 0x77, 0xa1, 0xb0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+        );
         // A name without such a record exists all the same.
         let mail = said("server", 15);
         assert_eq!((code(&mail), mail[34..36].to_vec()), (0, vec![0, 0]));

@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn a_prefix_decides_what_lies_behind() {
-        let own = |address: &str, prefix| Own { interface: 1, address: address.parse().expect("one"), prefix };
+        let own =
+            |address: &str, prefix| Own { interface: 1, address: address.parse().expect("one"), prefix };
         let is = |address: &str, prefix, other: &str| {
             shares_prefix(&own(address, prefix), other.parse().expect("one"))
         };

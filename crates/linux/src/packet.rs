@@ -339,7 +339,8 @@ mod tests {
     fn a_mark_keeps_the_checksum_right() {
         // The sum of all words of a header with its checksum (RFC 1071).
         let sum = |packet: &[u8]| {
-            let words = packet[..20].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+            let words =
+                packet[..20].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
             words.fold(0, |sum, word| (sum + word) % 0xffff)
         };
         for service in [0, 1, 2, 3, 0xb9, 0xfe] {

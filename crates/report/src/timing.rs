@@ -24,9 +24,7 @@ const ROWS: [(&str, Read); 11] = [
     ("last packet", |timing| micros(&timing.last)),
     ("scheduling class", |timing| timing.class.clone()),
     ("slips (s)", |timing| format!("{} ({:.1})", timing.slips, timing.slipped_s)),
-    ("drops at devices", |timing| {
-        timing.device_drops.map_or(NOTHING.to_owned(), |drops| drops.to_string())
-    }),
+    ("drops at devices", |timing| timing.device_drops.map_or(NOTHING.to_owned(), |drops| drops.to_string())),
     ("packets released", |timing| timing.packets.to_string()),
     ("marked for congestion", |timing| timing.marked.to_string()),
     ("taken by a hypervisor, %", |timing| percent(timing.steal_share)),
@@ -76,7 +74,8 @@ mod tests {
         let simulated = one_run();
         assert_eq!(simulated.timing(), None);
         let mut emulated = simulated;
-        let lateness = Lateness { p50_us: Some(3.0), p99_us: Some(70.0), p999_us: None, max_us: Some(1234.0) };
+        let lateness =
+            Lateness { p50_us: Some(3.0), p99_us: Some(70.0), p999_us: None, max_us: Some(1234.0) };
         emulated.schemes[0].runs[0].summary.emulation = Some(EmulationSummary {
             counts: false,
             late_share: Some(0.0123),
@@ -97,7 +96,8 @@ mod tests {
             flows: Vec::new(),
         });
         let page = emulated.to_html().expect("a page");
-        for expected in ["Timing of the emulation", "1.23", "3 / 70 / - / 1234", "DOES NOT COUNT", "1 (30.0)"] {
+        for expected in ["Timing of the emulation", "1.23", "3 / 70 / - / 1234", "DOES NOT COUNT", "1 (30.0)"]
+        {
             assert!(page.contains(&expected.replace('-', NOTHING)), "{expected}");
         }
     }

@@ -46,7 +46,7 @@ pub use log_size::packet_log_size;
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};
 pub use paced::{AirCapture, BuiltRun, PacedRun};
-pub use pcap::{Contents, PreparedCapture};
 pub use packets::{DeliveredPacket, Late, LateFlow, Packets};
+pub use pcap::{Contents, PreparedCapture};
 pub use request::{RunRequest, encoding};
 pub use watch::{Step, Watch};

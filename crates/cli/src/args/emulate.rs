@@ -95,7 +95,7 @@ pub(crate) struct EmulateRun {
           conflicts_with_all = ["words", "shell", "server", "on", "wired", "internet"])]
     pub(crate) between: Vec<String>,
     /// Accept connections on this TCP port from when packets pass between the devices
-    #[arg(long, value_name = "PORT", requires = "between")]
+    #[arg(long, value_name = "PORT")]
     pub(crate) ready: Option<u16>,
     /// End the commands after this time
     #[arg(long = "for", value_name = "TIME")]

@@ -12,7 +12,7 @@ use airbound_emulate::command::{CommandLine, Output};
 use airbound_emulate::hosts::SERVER;
 use airbound_emulate::lanes::Protected;
 use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status, enter};
-use airbound_record::{EmulationSummary, Lateness, Tables};
+use airbound_record::{EmulationSummary, FolderLock, Lateness, Tables};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::output::STDOUT;
@@ -52,31 +52,36 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         return Err(CliError::Input("--pcap -: standard output is the command's; name a file".to_owned()));
     }
+    if run.ready.is_some() && run.between.is_empty() {
+        return Err(CliError::Input("--ready: write --between DEVICE DEVICE, too".to_owned()));
+    }
     if run.wired.chunks_exact(2).any(|pair| pair[0] == SERVER) {
         return Err(CliError::Input(
             "--wired server: this host is always there; write --server COMMAND, or another name".to_owned(),
         ));
     }
     let label = named.label.clone();
-    let folder = run.out.clone().unwrap_or_else(|| {
-        PathBuf::from("runs").join(format!("{}-{}-emulated", opened.name, named.file_name()))
-    });
+    let folder = run.out.clone().unwrap_or_else(|| own_folder(&opened.name, &named.file_name()));
     let first = opened.scenario.stations.first().map(|station| station.name.clone());
     let station = run.station.clone().or(first).unwrap_or_default();
     if let [near, far] = run.between.as_slice() {
         let devices = [near.clone(), far.clone()];
-        return between(&run, Between {
-            devices,
-            station,
-            without: run.without.clone(),
-            protected: protected(&run)?,
-            limit: run.limit,
-            capture: run.pcap.clone(),
-            tables: tables(&run),
-            folder,
-            opened,
-            named,
-        }, verbosity);
+        return between(
+            &run,
+            Between {
+                devices,
+                station,
+                without: run.without.clone(),
+                protected: protected(&run)?,
+                limit: run.limit,
+                capture: run.pcap.clone(),
+                tables: tables(&run),
+                folder,
+                opened,
+                named,
+            },
+            verbosity,
+        );
     }
     let request = Request {
         servers: servers(&run),
@@ -105,7 +110,8 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
 
 /// The same between two devices of this machine.
 fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(), CliError> {
-    let (opened, label, folder) = (between.opened.clone(), between.named.label.clone(), between.folder.clone());
+    let (opened, label, folder) =
+        (between.opened.clone(), between.named.label.clone(), between.folder.clone());
     let [near, far] = between.devices.clone();
     let opening = between.prepare()?;
     // Bound before anything runs: a port that is taken is wrong input.
@@ -113,7 +119,9 @@ fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(
         let address = (std::net::Ipv6Addr::UNSPECIFIED, port);
         std::net::TcpListener::bind(address)
             .or_else(|_| std::net::TcpListener::bind((std::net::Ipv4Addr::UNSPECIFIED, port)))
-            .map_err(|error| CliError::Input(format!("--ready {port}: {error}; allowed is a port that is free")))
+            .map_err(|error| {
+                CliError::Input(format!("--ready {port}: {error}; allowed is a port that is free"))
+            })
     };
     if let Some(port) = run.ready {
         drop(bind(port)?);
@@ -128,6 +136,17 @@ fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(
     drop(listening);
     tell(&finished, &opened, &label, &folder, verbosity)?;
     verdict(finished, run.strict)
+}
+
+/// The default folder, with a number where another emulation is writing into it.
+fn own_folder(scenario: &str, scheme: &str) -> PathBuf {
+    let mut folder = PathBuf::from("runs").join(format!("{scenario}-{scheme}-emulated"));
+    let mut number = 2;
+    while FolderLock::is_held(&folder) {
+        folder.set_file_name(format!("{scenario}-{scheme}-emulated-{number}"));
+        number += 1;
+    }
+    folder
 }
 
 fn verdict(finished: Finished, strict: bool) -> Result<(), CliError> {

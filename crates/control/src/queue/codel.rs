@@ -363,10 +363,12 @@ mod tests {
         let mut marks = Vec::new();
         for micros in (1_000_000..2_000_000).step_by(STEP as usize) {
             let now = at_micros(micros);
-            let packet = Capable { packet: packet(0, 0).enqueued_at(now - Span::from_millis(6)), is_marked: false };
+            let packet =
+                Capable { packet: packet(0, 0).enqueued_at(now - Span::from_millis(6)), is_marked: false };
             let standing = Standing { left: ByteCount::new(100_000), since: packet.enqueued() };
             let next = || Some((packet.clone(), standing));
-            let kept = marking.dequeue(&parameters, now, next, |_| panic!("it can be marked")).expect("a packet");
+            let kept =
+                marking.dequeue(&parameters, now, next, |_| panic!("it can be marked")).expect("a packet");
             marks.extend(kept.is_marked.then_some(micros));
         }
         assert_eq!(marks, drops(&mut dropping, 1_000_000, 2_000_000, Span::from_millis(6), 100_000));

@@ -36,7 +36,12 @@ impl Endpoint for External {
     fn begin(&mut self, _out: &mut Outbox<'_>) {}
 
     fn on_packet(&mut self, now: Instant, packet: &Packet, _out: &mut Outbox<'_>) {
-        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: None, is_marked: packet.kind == Kind::Marked });
+        self.fates.push(TaggedFate {
+            tag: packet.tag,
+            at: now,
+            lost: None,
+            is_marked: packet.kind == Kind::Marked,
+        });
     }
 
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, _counts: &mut Counts<'_>) {
