@@ -182,7 +182,7 @@ impl Emulation {
         self.class
     }
 
-    /// What the scenario's own traffic takes of the machine, if it has any.
+    /// The load of the scenario's own traffic, if it has any.
     #[must_use]
     pub const fn load(&self) -> Option<Load> {
         self.load
