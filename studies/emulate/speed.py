@@ -117,11 +117,11 @@ def queueing_discipline(seconds, words):
     for name in ("speed-a", "speed-b"):
         subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        subprocess.run(["ip", "link", "add", "a", "netns", "speed-a", "type", "veth", "peer", "name", "b", "netns", "speed-b"], check=True)
-        for name, device, address in (("speed-a", "a", "10.9.9.1/24"), ("speed-b", "b", "10.9.9.2/24")):
+        subprocess.run(["ip", "link", "add", "va", "netns", "speed-a", "type", "veth", "peer", "name", "vb", "netns", "speed-b"], check=True)
+        for name, device, address in (("speed-a", "va", "10.9.9.1/24"), ("speed-b", "vb", "10.9.9.2/24")):
             subprocess.run(["ip", "-n", name, "address", "add", address, "dev", device], check=True)
             subprocess.run(["ip", "-n", name, "link", "set", device, "up"], check=True)
-        done = subprocess.run(["tc", "-n", "speed-a", "qdisc", "add", "dev", "a", "root", *words], capture_output=True, text=True)
+        done = subprocess.run(["tc", "-n", "speed-a", "qdisc", "add", "dev", "va", "root", *words], capture_output=True, text=True)
         if done.returncode != 0:
             return f"SKIPPED: {done.stderr.strip().splitlines()[0]}"
         server = subprocess.Popen(["ip", "netns", "exec", "speed-b", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
