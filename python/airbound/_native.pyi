@@ -403,6 +403,123 @@ class RateAllocator:
         """The number of reports of unknown stations and of late reports."""
 
 @final
+class StreamDecision:
+    """Rates and reason for one receiver of a stream. Rates in bit/s, times in ns, sizes in bytes."""
+
+    @property
+    def reason(self) -> str:
+        """The part of the path that limits the rate, in a sentence."""
+
+    @property
+    def encoder(self) -> int:
+        """The rate for the encoder, bit/s."""
+
+    @property
+    def rate(self) -> int:
+        """The rate of all payload, bit/s."""
+
+    @property
+    def pacing(self) -> int:
+        """The highest rate at which the packets of a frame leave, bit/s."""
+
+    @property
+    def pacing_interval(self) -> int:
+        """The time between two packets at that rate, ns."""
+
+    @property
+    def largest_frame(self) -> int:
+        """The largest frame that is sent within its interval, bytes."""
+
+    @property
+    def next(self) -> int:
+        """The time at which to poll again if nothing happens before, ns."""
+
+    @property
+    def level(self) -> float | None:
+        """Packets in a frame of the air, of the last feedback with frames; ``None`` before."""
+
+    @property
+    def loss(self) -> float | None:
+        """The share of packets lost in a queue or on the wire, of the last feedback; ``None`` before."""
+
+    @property
+    def absence(self) -> tuple[int, int] | None:
+        """Period and mean length of the radio's absences, ns; ``None`` without them."""
+
+    @property
+    def reports(self) -> int:
+        """The number of messages taken."""
+
+    @property
+    def refused(self) -> int:
+        """The number of messages refused."""
+
+@final
+class StreamSender:
+    """The sending end of streams with an allocated rate, the code behind ``libairbound`` (docs/use/library.md).
+
+    Rates are bits per second of payload, times ns, sizes bytes. A wrong value, and feedback that is not believed, raise ``ValueError``.
+    """
+
+    def __new__(
+        cls,
+        *,
+        receivers: int = 1,
+        start: int = 5_000_000,
+        least: int = 1_000_000,
+        most: int = 1_000_000_000,
+        interval: int = 100_000_000,
+        frame_interval: int = 16_666_667,
+        target: float = 32.0,
+        packet: int = 1200,
+        spread: float = 0.8,
+        encoder_share: float = 0.9,
+    ) -> StreamSender: ...
+    def join(self, now: int, receiver: int = 0, key: bytes = ...) -> None:
+        """Adds a receiver with the 16 bytes of its key, or lets a known one begin anew."""
+
+    def leave(self, now: int, receiver: int = 0) -> None:
+        """Removes a receiver."""
+
+    def frame(self, now: int, size: int, packets: int, receiver: int = 0, deadline: int | None = None) -> None:
+        """Takes a frame of ``size`` bytes in ``packets`` packets that is to be sent by ``deadline``, or within the usual interval."""
+
+    def allowed(self, now: int, receiver: int = 0) -> tuple[int, int | None]:
+        """The packets that may be sent now, and the time of the next one; ``None`` if nothing waits."""
+
+    def sent(self, now: int, packets: int, payload: int, receiver: int = 0) -> None:
+        """Notes packets of ``payload`` bytes in all that were handed to the network."""
+
+    def report(self, now: int, feedback: bytes) -> int:
+        """Takes a message of a receiver. Returns the receiver's number."""
+
+    def poll(self, now: int, receiver: int = 0) -> StreamDecision:
+        """Decides if it is due. Returns rates and reason."""
+
+@final
+class StreamReceiver:
+    """The receiving end of a stream with an allocated rate."""
+
+    def __new__(
+        cls, *, receiver: int = 0, interval: int = 100_000_000, card_stamps: bool = False, key: bytes = ...
+    ) -> StreamReceiver: ...
+    def arrived(self, now: int, arrivals: list[tuple[int, int, int]], stamp_now: int | None = None) -> None:
+        """Takes packets: receive stamp (ns), sequence number and payload (bytes) of each, in the order of their stamps.
+
+        ``stamp_now`` is ``now`` on the clock of stamps; ``None`` if they are on the clock of ``now``.
+        """
+
+    def phy_rate(self, rate: int | None) -> None:
+        """Sets the PHY rate at which packets arrive, bit/s; ``None`` if it is not known."""
+
+    def poll(self, now: int) -> bytes | None:
+        """The message to the sender if it is due; ``None`` otherwise."""
+
+    @property
+    def next_deadline(self) -> int | None:
+        """The time of the next message, ns; ``None`` before the first packet."""
+
+@final
 class Grant:
     """A transmission that Law gives to the hardware."""
 

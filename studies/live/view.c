@@ -38,6 +38,13 @@ static void check(airbound_status status) {
 
 static int is_rule(const viewer *v, const char *name) { return !strcmp(v->o->rule, name); }
 
+/* Whether the library listens: under its own rule, and for a log of what it senses under any. */
+static int senses(const viewer *v) { return is_rule(v, "airbound") || v->log; }
+
+static uint32_t number(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
 static void on_whole(viewer *v, picture *p, uint32_t frame) {
     frame_message m = {MESSAGE_FRAME, {0}, frame, p->last_at - p->first_sent, v->last_whole ? p->last_at - v->last_whole : 0, 0};
     p->latency_ms = (double)(p->last_at - p->made) / 1e6;
@@ -96,7 +103,7 @@ static void on_packet(viewer *v, const world_packet *packet, uint64_t now) {
         v->arrivals.count += 1;
         if (h.sequence > v->arrivals.highest) v->arrivals.highest = h.sequence;
     }
-    if (v->log) fprintf(v->log, "%llu %llu\n", (unsigned long long)packet->at, (unsigned long long)h.sequence);
+    if (v->log) fprintf(v->log, "P %llu %llu\n", (unsigned long long)packet->at, (unsigned long long)h.sequence);
 }
 
 /* Packets of one stamp and of sequence numbers in a row are one arrival. */
@@ -110,7 +117,7 @@ static void on_batch(viewer *v, const world_packet *batch, uint32_t count, uint6
         arrivals[used++] = (airbound_arrival){batch[place].at, h.sequence, batch[place].size, 1, 0};
         on_packet(v, &batch[place], now);
     }
-    if (used == 0 || !is_rule(v, "airbound")) return;
+    if (used == 0 || !senses(v)) return;
     check(airbound_receiver_phy_rate(v->receiver, world_phy_rate()));
     check(airbound_receiver_arrived(v->receiver, now, 0, arrivals, used));
     /* A poll after each batch says when feedback is due. */
@@ -120,16 +127,19 @@ static void on_batch(viewer *v, const world_packet *batch, uint32_t count, uint6
 static uint64_t talk(viewer *v, uint64_t now) {
     uint64_t next = UINT64_MAX;
     if (!v->is_begun) return next;
-    if (is_rule(v, "airbound")) {
+    if (senses(v)) {
         if (now >= v->next_feedback) {
             uint8_t message[1 + AIRBOUND_FEEDBACK_MAX] = {MESSAGE_AIRBOUND};
             size_t length = 0;
             airbound_status status = airbound_receiver_poll(v->receiver, now, message + 1, AIRBOUND_FEEDBACK_MAX, &length, &v->next_feedback);
             check(status);
-            if (status == AIRBOUND_OK) world_send(0, message, (uint32_t)length + 1, (uint32_t)length + 1);
+            if (status == AIRBOUND_OK && is_rule(v, "airbound")) world_send(0, message, (uint32_t)length + 1, (uint32_t)length + 1);
+            /* Frames and transmissions of the report (crates/senders/src/stream/feedback.rs). */
+            if (status == AIRBOUND_OK && v->log) fprintf(v->log, "F %u %u\n", number(message + 13), number(message + 27));
         }
         next = v->next_feedback;
-    } else if (is_rule(v, "moonlight")) {
+    }
+    if (is_rule(v, "moonlight")) {
         if (now >= v->next_loss) {
             loss_message m = {MESSAGE_LOSS, {0}, (uint32_t)(v->last - v->told_last), (uint32_t)(v->packets - v->told_packets)};
             v->told_last = v->last;
@@ -137,13 +147,13 @@ static uint64_t talk(viewer *v, uint64_t now) {
             v->next_loss = now + SECOND / 10;
             world_send(0, &m, sizeof m, sizeof m);
         }
-        next = v->next_loss;
+        if (v->next_loss < next) next = v->next_loss;
     } else if (is_rule(v, "gcc")) {
         if (now >= v->next_arrivals) {
             flush_arrivals(v);
             v->next_arrivals = now + SECOND / 20;
         }
-        next = v->next_arrivals;
+        if (v->next_arrivals < next) next = v->next_arrivals;
     }
     return next;
 }

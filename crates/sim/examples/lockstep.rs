@@ -293,8 +293,9 @@ impl World {
             0 => (peer as usize, 0, peer as usize + 1),
             _ => (from - 1, 1, 0),
         };
-        let Some(flow) = self.flows.get_mut(station) else { return };
-        let (flow, number) = (flow[way].0, std::mem::replace(&mut flow[way].1, flow[way].1 + 1));
+        let Some(flow) = self.flows.get(station) else { return };
+        let (flow, number) = flow[way];
+        self.flows[station][way].1 += 1;
         let tag = self.free.pop().unwrap_or_else(|| {
             self.parcels.push(None);
             self.parcels.len() - 1
