@@ -7,7 +7,7 @@
   live.py against --rules airbound gcc cubic bbr  the same stations, by the laboratory's record
   live.py show FILE                               the tables of results that were kept
 
-Needs `make capi`, `studies/live/build.sh` and `cargo build --profile quick -p airbound-sim --example lockstep`.
+Needs `make capi`, `studies/live/build.sh` and `cargo build --release -p airbound-sim --example lockstep`.
 """
 
 import argparse
@@ -261,11 +261,11 @@ def in_laboratory(chosen, folder, stations, standard, rule):
     file.write_text(lab_scenario(stations, standard))
     out = folder / f"lab-{standard}-{stations}-{rule}"
     common = " ".join(lab_words(rule))
-    words = [chosen.airbound, "lab", "exec", str(file), "--without", "all", "--for", "60s", "--out", str(out), "--with", str(ROOT / "target/live/live-lab")]
-    words += ["--env", "PHY_MBPS=65", "--server", f"./live-lab send stations={stations} {common}"]
+    words = [chosen.airbound, "lab", "exec", str(file), "--without", "all", "--for", "60s", "--out", str(out), "--bring", chosen.live_lab]
+    words += ["--env", "PHY_MBPS=65", "--server", f"{chosen.live_lab} send stations={stations} {common}"]
     for number, name in list(enumerate(names(stations)))[1:]:
-        words += ["--on", name, f"./live-lab view station={number} {common}"]
-    words += ["--station", names(stations)[0], "--", "./live-lab", "view", "station=0", *lab_words(rule)]
+        words += ["--on", name, f"{chosen.live_lab} view station={number} {common}"]
+    words += ["--station", names(stations)[0], "--", chosen.live_lab, "view", "station=0", *lab_words(rule)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
@@ -348,7 +348,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["places", "headlines", "lab", "against", "show"])
     parser.add_argument("file", nargs="?")
-    parser.add_argument("--lockstep", default=str(ROOT / "target/quick/examples/lockstep"))
+    parser.add_argument("--lockstep", default=str(ROOT / "target/release/examples/lockstep"))
     parser.add_argument("--streamer", default=str(ROOT / "target/live/live-lockstep"))
     parser.add_argument("--encoder", default="x264", choices=["x264", "sizes"])
     parser.add_argument("--seeds", type=int, default=5)
@@ -359,6 +359,7 @@ def main():
     parser.add_argument("--stations", default="1,5,10,20")
     parser.add_argument("--standards", nargs="+", default=["ht", "vht"], choices=["ht", "vht"])
     parser.add_argument("--where", nargs="+", default=["simulated air", "mac80211"], choices=["simulated air", "mac80211"])
+    parser.add_argument("--live-lab", default=str(ROOT / "target/live/live-lab"))
     parser.add_argument("--airbound", default=str(ROOT / "target/release/airbound"))
     parser.add_argument("--keep", help="a file to which each run adds a line")
     parser.add_argument("--option", action="append", default=[], help="a further option of the streamer, such as target=14")

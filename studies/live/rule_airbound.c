@@ -19,6 +19,7 @@ typedef struct {
 } lane;
 
 static airbound_sender *sender;
+static int is_logged;
 
 static void check(airbound_status status) {
     if (status < 0) world_fail(airbound_last_message());
@@ -43,6 +44,7 @@ static void *make(const rule_config *config, uint32_t stream, uint64_t now) {
         c.encoder_share = 0.95;
         check(airbound_sender_new(&c, &sender));
     }
+    is_logged = getenv("LIVE_LOG") != NULL;
     l->stream = stream;
     l->decision.size = sizeof l->decision;
     l->begun = now;
@@ -82,6 +84,10 @@ static uint64_t bitrate(void *state, uint64_t now, uint64_t *next) {
         l->rate += (double)l->decision.rate_bps / 1e6;
         l->samples += 1;
     }
+    /* LIVE_LOG=1: each message's decision on standard error. */
+    if (is_logged && l->decision.reports != l->reports)
+        fprintf(stderr, "%.3f stream %u: %.2f Mb/s, level %.1f, loss %.3f: %s\n", (double)(now - l->begun) / 1e9, l->stream,
+                (double)l->decision.rate_bps / 1e6, l->decision.level, l->decision.loss, airbound_reason_text(l->decision.reason));
     l->reports = l->decision.reports;
     *next = l->decision.next_ns;
     return l->decision.encoder_bps;

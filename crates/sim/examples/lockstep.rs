@@ -17,7 +17,6 @@ use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
-use airbound_record::TxopKind;
 use airbound_scenario::{Datagrams, Direction, Flow, Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer, Plugins, Reach, Run};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -27,6 +26,10 @@ type Failure = Box<dyn Error>;
 
 /// Headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
+/// Preamble of a PPDU (VHT, one stream), the shortest data from whose length a rate is inferred, and what delimiters and padding add.
+const PREAMBLE: Span = Span::from_micros(40);
+const SHORTEST: Span = Span::from_micros(200);
+const DELIMITERS: f64 = 1.005;
 /// Packets of a wake-up.
 const BATCH: usize = 64;
 
@@ -47,24 +50,32 @@ struct Air {
 
 impl Observer for Air {
     fn wants(&self) -> Events {
-        Events { txops: true, ..Events::NONE }
+        Events { exchanges: true, ..Events::NONE }
     }
 
     fn on_event(&mut self, event: Event<'_>) {
-        let Event::Txop(row) = event else { return };
-        if row.transmitter != 0 || row.receiver == 0 || row.kind != TxopKind::Data || row.acked == 0 {
+        let Event::Exchange(exchange) = event else { return };
+        let acknowledged = exchange.mpdus().any(|mpdu| mpdu.acknowledged);
+        if exchange.transmitter().0 != 0 || exchange.receiver().0 == 0 || !acknowledged {
             return;
         }
         let mut stations = self.stations.borrow_mut();
-        let place = usize::from(row.receiver) - 1;
-        if place >= stations.len() {
-            stations.resize(place + 1, Received::default());
-        }
-        let one = &mut stations[place];
-        one.rate = row.rate;
-        if row.start >= self.from {
+        let place = usize::from(exchange.receiver().0) - 1;
+        let Some(one) = stations.get_mut(place) else { return };
+        let (packets, bits) =
+            exchange.mpdus().fold((0, 0), |(packets, bits), mpdu| (packets + 1, bits + mpdu.size.bits()));
+        // A trace of PHY rates takes the place of the rate that the transmitter chose.
+        let data = exchange.ppdu_end().since(exchange.ppdu_start()).saturating_sub(PREAMBLE);
+        let chosen = exchange.rate().bit_rate();
+        let slow = data > SHORTEST;
+        one.rate = if slow {
+            chosen.min(BitRate::from_bps_f64(bits as f64 / data.as_secs_f64() * DELIMITERS))
+        } else {
+            chosen
+        };
+        if exchange.start() >= self.from {
             one.frames += 1;
-            one.packets += u64::from(row.mpdus);
+            one.packets += packets;
         }
     }
 }
@@ -251,7 +262,10 @@ impl World {
                     protected: false,
                     demand: None,
                     wire: scenario.wire.way,
-                    traffic: Traffic::Cbr(Datagrams { rate: BitRate::from_kbps(1), size: ByteCount::new(1000) }),
+                    traffic: Traffic::Cbr(Datagrams {
+                        rate: BitRate::from_kbps(1),
+                        size: ByteCount::new(1000),
+                    }),
                 });
             }
             flows.push(pair);

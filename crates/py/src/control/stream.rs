@@ -138,12 +138,7 @@ impl StreamReceiver {
     }
 
     #[pyo3(signature = (now, arrivals, stamp_now = None))]
-    fn arrived(
-        &mut self,
-        now: u64,
-        arrivals: Vec<(u64, u64, u64)>,
-        stamp_now: Option<u64>,
-    ) -> PyResult<()> {
+    fn arrived(&mut self, now: u64, arrivals: Vec<(u64, u64, u64)>, stamp_now: Option<u64>) -> PyResult<()> {
         let batch = arrivals.into_iter().map(|(stamp, sequence, payload)| Arrival {
             stamp: Instant::from_nanos(stamp),
             sequence,
