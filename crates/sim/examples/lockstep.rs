@@ -81,7 +81,7 @@ impl Observer for Air {
 }
 
 /// A packet between two programs.
-struct Parcel {
+struct Datagram {
     at: Instant,
     peer: u32,
     size: u32,
@@ -94,7 +94,7 @@ struct End {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     until: Instant,
-    inbox: VecDeque<Parcel>,
+    inbox: VecDeque<Datagram>,
     /// Number among the scenario's stations; `None` for the server.
     station: Option<usize>,
 }
@@ -160,12 +160,12 @@ impl End {
         message.extend(nanos(now).to_le_bytes());
         message.extend(rate.as_bps().to_le_bytes());
         message.extend((count as u32).to_le_bytes());
-        for parcel in self.inbox.drain(..count) {
-            message.extend(nanos(parcel.at).to_le_bytes());
-            for number in [parcel.peer, parcel.head.len() as u32, parcel.size] {
+        for datagram in self.inbox.drain(..count) {
+            message.extend(nanos(datagram.at).to_le_bytes());
+            for number in [datagram.peer, datagram.head.len() as u32, datagram.size] {
                 message.extend(number.to_le_bytes());
             }
-            message.extend(parcel.head);
+            message.extend(datagram.head);
         }
         if let Some(input) = &mut self.input {
             input.write_all(&message)?;
@@ -224,7 +224,7 @@ struct World {
     /// By station of the programs: number of its flow down and up in the scenario, and of the next packet in each.
     flows: Vec<[(usize, u64); 2]>,
     /// Packets on their way: destination, and the packet.
-    parcels: Vec<Option<(usize, Parcel)>>,
+    datagrams: Vec<Option<(usize, Datagram)>>,
     free: Vec<usize>,
     stations: Rc<RefCell<Vec<Received>>>,
 }
@@ -284,7 +284,7 @@ impl World {
             let words = ["view".to_owned(), format!("station={place}")];
             ends.push(End::start(program, &with(&words), Some(*number))?);
         }
-        Ok(Self { run, ends, flows, parcels: Vec::new(), free: Vec::new(), stations })
+        Ok(Self { run, ends, flows, datagrams: Vec::new(), free: Vec::new(), stations })
     }
 
     /// Lets a program act until it waits.
@@ -311,11 +311,11 @@ impl World {
         let (flow, number) = flow[way];
         self.flows[station][way].1 += 1;
         let tag = self.free.pop().unwrap_or_else(|| {
-            self.parcels.push(None);
-            self.parcels.len() - 1
+            self.datagrams.push(None);
+            self.datagrams.len() - 1
         });
-        let parcel = Parcel { at: Instant::ZERO, peer: station as u32, size, head };
-        self.parcels[tag] = Some((to, parcel));
+        let datagram = Datagram { at: Instant::ZERO, peer: station as u32, size, head };
+        self.datagrams[tag] = Some((to, datagram));
         self.run.push(flow, number, tag as u64, ByteCount::new(u64::from(size + HEADERS)));
     }
 
@@ -325,15 +325,15 @@ impl World {
         self.run.take_passed(&mut passed);
         for fate in passed {
             let tag = fate.tag as usize;
-            let Some((to, mut parcel)) = self.parcels[tag].take() else { continue };
+            let Some((to, mut datagram)) = self.datagrams[tag].take() else { continue };
             self.free.push(tag);
             if fate.lost.is_none() {
-                parcel.at = fate.at;
+                datagram.at = fate.at;
                 // On a station the only peer is the server.
                 if to > 0 {
-                    parcel.peer = 0;
+                    datagram.peer = 0;
                 }
-                self.ends[to].inbox.push_back(parcel);
+                self.ends[to].inbox.push_back(datagram);
             }
         }
     }
