@@ -148,6 +148,7 @@ impl RateAllocator {
             return;
         };
         self.take(now, place, report);
+        self.limit_to_arrivals(now, place, report);
         self.decide_soon(now);
     }
 
@@ -202,7 +203,6 @@ impl RateAllocator {
             station.frames += f64::from(report.frames);
             station.transmissions += f64::from(report.transmissions);
         }
-        station.arrived = report.goodput().as_bps() as f64;
         if self.config.tell_bottleneck && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
             // The slot may have begun under the previous rate.
@@ -341,6 +341,7 @@ impl RateAllocator {
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
         let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
+        let most = station.ceiling.map_or(most, |ceiling| most.min(ceiling.max(LEAST)));
         let reached = station.sent_rate().map_or(MAX_RATE, |sent| (HEADROOM * sent).max(station.rate));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };
         if rate != station.rate {

@@ -64,8 +64,8 @@ pub(super) struct Stream {
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
     pub(super) sent: Option<Sent>,
-    /// Payload received in the slot of the last report, in bit/s.
-    pub(super) arrived: f64,
+    /// Upper limit in bit/s while its queue grows.
+    pub(super) ceiling: Option<f64>,
     /// Share of time taken by the overhead of frames, with the assumed overhead of one; `None` before the first report.
     pub(super) overhead_share: Option<f64>,
 }
@@ -100,7 +100,7 @@ impl Stream {
             detector: BottleneckDetector::new(),
             held: None,
             sent: None,
-            arrived: 0.0,
+            ceiling: None,
             overhead_share: None,
         }
     }

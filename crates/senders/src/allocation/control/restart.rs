@@ -3,18 +3,18 @@
 use airbound_units::{Instant, Span};
 
 use super::super::hold::Hold;
+use super::super::report::Report;
 use super::super::start::Link;
-use super::super::stream::Stream;
 use super::{CHANGED, NEAR, RateAllocator};
 
 /// Longest start; after that, feedback takes over even if the level is not near the target.
 const LONGEST_START: Span = Span::from_secs(2);
-/// Level relative to the target from which on a start has overshot,
+/// Level relative to the target above which a queue grows,
 const OVERSHOT: f64 = 1.5;
-/// the share of what arrives that is sent then, so that the queue drains,
-const DRAIN: f64 = 0.85;
-/// and the least factor of the rates.
-const LEAST_SCALE: f64 = 0.25;
+/// share of packets lost in a queue above which it overflows,
+const OVERFLOW: f64 = 0.01;
+/// and the share of what arrives that is sent then, so that it drains.
+const DRAIN: f64 = 0.75;
 
 impl RateAllocator {
     /// Rates from the model, until the level is near the target.
@@ -38,9 +38,6 @@ impl RateAllocator {
         let complete = known.len() == self.streams.len();
         if let (Some(place), Some(level), true) = (fastest, level, complete) {
             let target = self.target_of(known[place].0);
-            if self.drain(now, known[place].0, level, target) {
-                return;
-            }
             let was_measured = self.overhead.is_measured();
             let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
             self.overhead.learn(&self.config, links, place, level);
@@ -57,17 +54,18 @@ impl RateAllocator {
         }
     }
 
-    /// Ends a start whose rates were too high, as the model's are beside others: there is a queue, so that no overhead can be measured,
-    /// and less arrives than is sent. Returns whether it did.
-    fn drain(&mut self, now: Instant, place: usize, level: f64, target: f64) -> bool {
-        let Stream { rate, arrived, .. } = self.streams[place];
-        let drained = DRAIN * arrived / rate;
-        if !self.is_live() || level <= OVERSHOT * target || drained >= 1.0 {
-            return false;
+    /// Limits a station of the library whose queue grows to less than what arrives, whatever the model or the feedback say: beside other
+    /// traffic the model's rates are too high, and each change of a PHY rate would bring them back.
+    pub(super) fn limit_to_arrivals(&mut self, now: Instant, place: usize, report: &Report) {
+        let target = self.target_of(place);
+        let Some(level) = report.level().filter(|_| self.is_live()) else { return };
+        let floods = level > OVERSHOT * target || report.queue_loss() > OVERFLOW;
+        let station = &mut self.streams[place];
+        station.ceiling = floods.then(|| DRAIN * report.goodput().as_bps() as f64);
+        if station.ceiling.is_some_and(|ceiling| ceiling < station.rate) {
+            let rate = station.rate;
+            self.set(now, place, rate);
         }
-        self.scale(now, drained.max(LEAST_SCALE));
-        self.starting = None;
-        true
     }
 
     /// Whether receivers report at moments of their own, as in the library.
