@@ -12,17 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airbound import _native
-from airbound._native import (
-    DelayController,
-    Grant,
-    Law,
-    Rate,
-    RateAllocator,
-    StreamDecision,
-    StreamReceiver,
-    StreamSender,
-    Wqm,
-)
+from airbound._native import DelayController, Grant, Law, Rate, RateAllocator, Wqm
 
 __all__ = [
     "DelayController",
@@ -31,9 +21,6 @@ __all__ = [
     "PlumAllocation",
     "Rate",
     "RateAllocator",
-    "StreamDecision",
-    "StreamReceiver",
-    "StreamSender",
     "Wqm",
     "plum_allocation",
 ]

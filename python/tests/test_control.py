@@ -124,54 +124,6 @@ def test_allocator_refuses_impossible_reports() -> None:
         allocator.on_report(1, 1, **wrong)
 
 
-def test_a_stream_finds_the_rate_of_its_air() -> None:
-    """An air of 100 Mb/s: frames of the air take 300 us and the time of their packets, and hold what came meanwhile."""
-    sender = control.StreamSender(start=5_000_000, spread=1.0, frame_interval=10 * MS)
-    receiver = control.StreamReceiver(key=bytes(range(16)))
-    sender.join(0, key=bytes(range(16)))
-    queue: list[int] = []
-    sequence, next_frame, busy_until = 0, 0, 0
-    decision = sender.poll(0)
-    for now in range(0, 6000 * MS, 50_000):
-        if now >= next_frame:
-            packets = max(1, decision.encoder // 100 // 8 // 1200)
-            sender.frame(now, packets * 1200, packets)
-            next_frame += 10 * MS
-        allowed, _ = sender.allowed(now)
-        if allowed:
-            sender.sent(now, allowed, allowed * 1200)
-            queue += range(sequence, sequence + allowed)
-            sequence += allowed
-        if queue and now >= busy_until:
-            batch, queue = queue[:64], queue[64:]
-            busy_until = now + 300_000 + len(batch) * 1274 * 80
-            receiver.phy_rate(100_000_000)
-            receiver.arrived(now, [(now, number, 1200) for number in batch])
-        feedback = receiver.poll(now)
-        if feedback is not None:
-            assert len(feedback) == 58 and sender.report(now, feedback) == 0
-        decision = sender.poll(now)
-    assert decision.reports > 30 and decision.refused == 0 and decision.loss == 0.0
-    assert 60e6 < decision.rate < 100e6, decision.rate
-    assert decision.level is not None and 16 < decision.level < 48
-    assert decision.reason and decision.absence is None and decision.encoder < decision.rate < decision.pacing + 1
-
-
-def test_a_stream_refuses() -> None:
-    with pytest.raises(ValueError, match="target is out of range: 1 to 256 packets"):
-        control.StreamSender(target=0.5)
-    with pytest.raises(ValueError, match="interval_ns is out of range"):
-        control.StreamReceiver(interval=1)
-    sender = control.StreamSender()
-    with pytest.raises(ValueError, match="has not joined"):
-        sender.poll(0)
-    sender.join(0)
-    with pytest.raises(ValueError, match="feedback has 58 bytes"):
-        sender.report(0, b"nothing")
-    with pytest.raises(ValueError, match="out of range"):
-        sender.frame(0, 0, 1)
-
-
 def test_plum_allocates_within_capacities() -> None:
     found = control.plum_allocation([10_000_000, 20_000_000, 5_000_000], rho=0.5)
     assert len(found.shares) == 3 and 0 <= found.fairness <= 1 and 0 <= found.mean <= 1

@@ -86,62 +86,6 @@ fn the_header_is_cpp_too() {
     run("plain.cpp", &[], true);
 }
 
-/// The streamer of `studies/live` over sockets of the loopback device: its frames come whole, and its rate follows the library.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_streamer_streams() {
-    let Some(cc) = compiler("cc") else { return };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let live = root.join("../../studies/live");
-    let sources =
-        ["main", "send", "view", "encoder", "rule_airbound", "rules_by_frames", "rule_gcc", "world_sockets"];
-    let folder = tempfile::tempdir().expect("a folder");
-    let binary = folder.path().join("live");
-    let output = Command::new(cc)
-        .args(["-std=c11"])
-        .args(STRICT)
-        .args(["-I".as_ref(), root.join("include").as_os_str()])
-        .args(sources.map(|name| live.join(name).with_extension("c")))
-        .arg(library_folder().join("libairbound.a"))
-        .args(["-o".as_ref(), binary.as_os_str()])
-        .args(["-lpthread", "-ldl", "-lm"])
-        .output()
-        .expect("the compiler runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let port = {
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-        socket.local_addr().expect("an address").port()
-    };
-    let options = [
-        format!("port={port}"),
-        "host=127.0.0.1".into(),
-        "seconds=3".into(),
-        "skip=1".into(),
-        "start=2".into(),
-        "most=6".into(),
-    ];
-    let start = |role: &str| {
-        Command::new(&binary)
-            .arg(role)
-            .args(&options)
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("starts")
-    };
-    let (sender, viewer) = (start("send"), start("view"));
-    for (role, child) in [("viewer", viewer), ("sender", sender)] {
-        let output = child.wait_with_output().expect("ends");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && text.contains(&format!("\"role\": \"{role}\"")), "{role}: {text}");
-        eprint!("{text}");
-        if role == "viewer" {
-            assert!(text.contains("\"missing\": 0,") && !text.contains("\"frames\": 0,"), "{text}");
-        } else {
-            assert!(!text.contains("\"reports\": 0,"), "{text}");
-        }
-    }
-}
-
 #[test]
 fn address_sanitizer_finds_nothing() {
     if !has_sanitizer() {

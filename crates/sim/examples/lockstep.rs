@@ -17,6 +17,7 @@ use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
+use airbound_record::TxopKind;
 use airbound_scenario::{Datagrams, Direction, Flow, Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer, Plugins, Reach, Run};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -26,10 +27,6 @@ type Failure = Box<dyn Error>;
 
 /// Headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
-/// Preamble of a PPDU (VHT, one stream), the shortest data from whose length a rate is inferred, and what delimiters and padding add.
-const PREAMBLE: Span = Span::from_micros(40);
-const SHORTEST: Span = Span::from_micros(200);
-const DELIMITERS: f64 = 1.005;
 /// Packets of a wake-up.
 const BATCH: usize = 64;
 
@@ -50,38 +47,30 @@ struct Air {
 
 impl Observer for Air {
     fn wants(&self) -> Events {
-        Events { exchanges: true, ..Events::NONE }
+        Events { txops: true, ..Events::NONE }
     }
 
     fn on_event(&mut self, event: Event<'_>) {
-        let Event::Exchange(exchange) = event else { return };
-        let acknowledged = exchange.mpdus().any(|mpdu| mpdu.acknowledged);
-        if exchange.transmitter().0 != 0 || exchange.receiver().0 == 0 || !acknowledged {
+        let Event::Txop(row) = event else { return };
+        if row.transmitter != 0 || row.receiver == 0 || row.kind != TxopKind::Data || row.acked == 0 {
             return;
         }
         let mut stations = self.stations.borrow_mut();
-        let place = usize::from(exchange.receiver().0) - 1;
-        let Some(one) = stations.get_mut(place) else { return };
-        let (packets, bits) =
-            exchange.mpdus().fold((0, 0), |(packets, bits), mpdu| (packets + 1, bits + mpdu.size.bits()));
-        // A trace of PHY rates takes the place of the rate that the transmitter chose.
-        let data = exchange.ppdu_end().since(exchange.ppdu_start()).saturating_sub(PREAMBLE);
-        let chosen = exchange.rate().bit_rate();
-        let slow = data > SHORTEST;
-        one.rate = if slow {
-            chosen.min(BitRate::from_bps_f64(bits as f64 / data.as_secs_f64() * DELIMITERS))
-        } else {
-            chosen
-        };
-        if exchange.start() >= self.from {
+        let place = usize::from(row.receiver) - 1;
+        if place >= stations.len() {
+            stations.resize(place + 1, Received::default());
+        }
+        let one = &mut stations[place];
+        one.rate = row.rate;
+        if row.start >= self.from {
             one.frames += 1;
-            one.packets += packets;
+            one.packets += u64::from(row.mpdus);
         }
     }
 }
 
 /// A packet between two programs.
-struct Datagram {
+struct Parcel {
     at: Instant,
     peer: u32,
     size: u32,
@@ -94,7 +83,7 @@ struct End {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     until: Instant,
-    inbox: VecDeque<Datagram>,
+    inbox: VecDeque<Parcel>,
     /// Number among the scenario's stations; `None` for the server.
     station: Option<usize>,
 }
@@ -160,12 +149,12 @@ impl End {
         message.extend(nanos(now).to_le_bytes());
         message.extend(rate.as_bps().to_le_bytes());
         message.extend((count as u32).to_le_bytes());
-        for datagram in self.inbox.drain(..count) {
-            message.extend(nanos(datagram.at).to_le_bytes());
-            for number in [datagram.peer, datagram.head.len() as u32, datagram.size] {
+        for parcel in self.inbox.drain(..count) {
+            message.extend(nanos(parcel.at).to_le_bytes());
+            for number in [parcel.peer, parcel.head.len() as u32, parcel.size] {
                 message.extend(number.to_le_bytes());
             }
-            message.extend(datagram.head);
+            message.extend(parcel.head);
         }
         if let Some(input) = &mut self.input {
             input.write_all(&message)?;
@@ -224,7 +213,7 @@ struct World {
     /// By station of the programs: number of its flow down and up in the scenario, and of the next packet in each.
     flows: Vec<[(usize, u64); 2]>,
     /// Packets on their way: destination, and the packet.
-    datagrams: Vec<Option<(usize, Datagram)>>,
+    parcels: Vec<Option<(usize, Parcel)>>,
     free: Vec<usize>,
     stations: Rc<RefCell<Vec<Received>>>,
 }
@@ -284,7 +273,7 @@ impl World {
             let words = ["view".to_owned(), format!("station={place}")];
             ends.push(End::start(program, &with(&words), Some(*number))?);
         }
-        Ok(Self { run, ends, flows, datagrams: Vec::new(), free: Vec::new(), stations })
+        Ok(Self { run, ends, flows, parcels: Vec::new(), free: Vec::new(), stations })
     }
 
     /// Lets a program act until it waits.
@@ -311,11 +300,11 @@ impl World {
         let (flow, number) = flow[way];
         self.flows[station][way].1 += 1;
         let tag = self.free.pop().unwrap_or_else(|| {
-            self.datagrams.push(None);
-            self.datagrams.len() - 1
+            self.parcels.push(None);
+            self.parcels.len() - 1
         });
-        let datagram = Datagram { at: Instant::ZERO, peer: station as u32, size, head };
-        self.datagrams[tag] = Some((to, datagram));
+        let parcel = Parcel { at: Instant::ZERO, peer: station as u32, size, head };
+        self.parcels[tag] = Some((to, parcel));
         self.run.push(flow, number, tag as u64, ByteCount::new(u64::from(size + HEADERS)));
     }
 
@@ -325,15 +314,15 @@ impl World {
         self.run.take_passed(&mut passed);
         for fate in passed {
             let tag = fate.tag as usize;
-            let Some((to, mut datagram)) = self.datagrams[tag].take() else { continue };
+            let Some((to, mut parcel)) = self.parcels[tag].take() else { continue };
             self.free.push(tag);
             if fate.lost.is_none() {
-                datagram.at = fate.at;
+                parcel.at = fate.at;
                 // On a station the only peer is the server.
                 if to > 0 {
-                    datagram.peer = 0;
+                    parcel.peer = 0;
                 }
-                self.ends[to].inbox.push_back(datagram);
+                self.ends[to].inbox.push_back(parcel);
             }
         }
     }

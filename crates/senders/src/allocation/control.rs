@@ -6,13 +6,13 @@ use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
 use super::report::Report;
-use super::start::{Overhead, Space};
+use super::start::{Link, Overhead, Space};
 use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
-
-mod restart;
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
+/// Longest start; after that, feedback takes over even if the level is not near the target.
+const LONGEST_START: Span = Span::from_secs(2);
 /// Relative distance that counts as near the target: the scatter of the mean of a few frames.
 const NEAR: f64 = 0.1;
 /// Lower limit on the share of time assumed to be free of payload.
@@ -148,7 +148,6 @@ impl RateAllocator {
             return;
         };
         self.take(now, place, report);
-        self.limit_to_arrivals(now, place, report);
         self.decide_soon(now);
     }
 
@@ -341,7 +340,6 @@ impl RateAllocator {
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
         let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
-        let most = station.ceiling.map_or(most, |ceiling| most.min(ceiling.max(LEAST)));
         let reached = station.sent_rate().map_or(MAX_RATE, |sent| (HEADROOM * sent).max(station.rate));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };
         if rate != station.rate {
@@ -538,5 +536,65 @@ impl RateAllocator {
         for (place, phy) in known {
             self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));
         }
+    }
+
+    /// Rates from the model, until the level is near the target.
+    fn start(&mut self, now: Instant) {
+        if self.lone().is_some_and(|lone| self.streams[lone].reported) {
+            self.starting = None;
+            self.step(now);
+            return;
+        }
+        self.with_known(now, |this, known| this.start_known(now, known));
+    }
+
+    fn start_known(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
+        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
+        // The model covers all stations: until each has reported, those that have keep to safe rates.
+        let complete = known.len() == self.streams.len();
+        if let (Some(place), Some(level), true) = (fastest, level, complete) {
+            let target = self.target_of(known[place].0);
+            let was_measured = self.overhead.is_measured();
+            let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+            self.overhead.learn(&self.config, links, place, level);
+            if was_measured && (level / target - 1.0).abs() < NEAR {
+                self.starting = None;
+                return;
+            }
+        }
+        if complete && level.is_some() {
+            self.plan(now, known);
+        }
+        if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
+            self.starting = None;
+        }
+    }
+
+    /// Starts again from the model if a PHY rate has changed.
+    fn watch_phy_rates(&mut self, now: Instant) {
+        self.with_known(now, |this, known| {
+            let changed = |(place, phy): &(usize, f64)| {
+                this.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
+            };
+            if this.starting.is_none() && known.iter().any(changed) {
+                this.plan(now, known);
+                this.starting = Some(now);
+            }
+        });
+    }
+
+    /// Sets the model's rates for these stations.
+    fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let mut space = std::mem::take(&mut self.space);
+        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+        if self.overhead.plan(&self.config, links, &mut space) {
+            self.factor = None;
+            for ((place, phy), rate) in known.iter().zip(&space.rates) {
+                self.streams[*place].planned = Some(*phy);
+                self.set(now, *place, *rate);
+            }
+        }
+        self.space = space;
     }
 }

@@ -64,8 +64,6 @@ pub(super) struct Stream {
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
     pub(super) sent: Option<Sent>,
-    /// Upper limit in bit/s while its queue grows.
-    pub(super) ceiling: Option<f64>,
     /// Share of time taken by the overhead of frames, with the assumed overhead of one; `None` before the first report.
     pub(super) overhead_share: Option<f64>,
 }
@@ -100,7 +98,6 @@ impl Stream {
             detector: BottleneckDetector::new(),
             held: None,
             sent: None,
-            ceiling: None,
             overhead_share: None,
         }
     }

@@ -36,8 +36,6 @@ const LONGEST_PPDU: f64 = 5.484e-3;
 const HALF: f64 = 0.5;
 /// Bytes of a packet on the air beyond its payload.
 const HEADERS: ByteCount = ByteCount::new(74);
-/// Weight of a higher PHY rate.
-const RISE: f64 = 0.125;
 /// Lowest target: below it frames without a queue are at the target, too.
 const LEAST_TARGET: f64 = 2.0;
 
@@ -68,8 +66,6 @@ pub(super) struct Lane {
     pub(super) absence: Option<Absence>,
     /// The target at the PHY rate of the last message, in packets.
     target: f64,
-    /// The PHY rate told last, in bit/s.
-    phy: Option<f64>,
     /// Whether the level of the last message was left out.
     left_out: bool,
     /// Whether single packets filled the air.
@@ -101,7 +97,6 @@ impl Lane {
             loss: None,
             absence: None,
             target: config.target,
-            phy: None,
             left_out: false,
             singles: false,
             reports: 0,
@@ -186,20 +181,10 @@ impl Lane {
             self.singles = report.level().is_some_and(|level| level < SINGLE)
                 && on_air.is_some_and(|share| share >= FULL);
         }
-        report.phy_rate = report.phy_rate.map(|rate| self.steady_phy(rate));
         self.target = target_at(config, report.phy_rate);
         let raised = f64::from(report.transmissions) * config.target / self.target;
         report.transmissions = libm::round(raised) as u32;
         feedback
-    }
-
-    /// The PHY rate that the allocator is told: it falls at once and rises slowly, since a rate control that tries rates would begin one
-    /// start after the other.
-    fn steady_phy(&mut self, rate: BitRate) -> BitRate {
-        let rate = rate.as_bps() as f64;
-        let phy = self.phy.map_or(rate, |phy| rate.min(phy + RISE * (rate - phy)));
-        self.phy = Some(phy);
-        BitRate::from_bps_f64(phy)
     }
 
     /// Time since the first packet that no feedback has answered.
