@@ -88,7 +88,7 @@ struct End {
     station: Option<usize>,
 }
 
-/// What a program does until it waits again.
+/// An act of a program.
 enum Act {
     Send { peer: u32, size: u32, head: Vec<u8> },
     Wait(Instant),
