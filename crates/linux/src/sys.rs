@@ -2,6 +2,8 @@
 //! processes, namespaces and TUN devices. The interface is safe: callers pass slices and get numbers, slices and owned descriptors.
 #![allow(unsafe_code)]
 
+pub(crate) mod udp;
+
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
