@@ -55,6 +55,7 @@ layers() {
     imports traffic "units random" || bad=1
     imports senders "units" || bad=1
     imports capi "units senders" || bad=1
+    imports room "units senders" || bad=1
     imports control "units wifi" || bad=1
     imports scenario "units wifi air traffic senders control" || bad=1
     imports sim "units random wifi record air traffic senders control scenario" || bad=1

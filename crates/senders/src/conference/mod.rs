@@ -8,6 +8,7 @@ pub mod optimum;
 pub mod plum;
 pub mod problem;
 pub mod qoe;
+pub mod room;
 pub mod tack;
 pub mod utility;
 
@@ -18,6 +19,7 @@ pub use optimum::{Allocation, Certificate};
 pub use plum::{ClientId, PlumClient, PlumConfig, PlumServer};
 pub use problem::{Problem, ProblemError, Share, User};
 pub use qoe::Qoe;
+pub use room::{Room, RoomConfig, RoomPolicy};
 pub use tack::TackConfig;
 pub use utility::Welfare;
 

@@ -1,4 +1,5 @@
-//! Commands of another program: reproductions, validation and demonstrations are `airbound-studies`.
+//! Commands of other programs: reproductions, validation and demonstrations are `airbound-studies`, rooms and the allocator
+//! `airbound-room`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,26 +10,40 @@ use airbound_console::Verbosity;
 use crate::Host;
 use crate::error::CliError;
 
-/// The program.
-const NAME: &str = "airbound-studies";
-/// Variable by which it learns which program started it, for the laboratory's machine to run.
+/// Another program, and how to get it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Program {
+    name: &'static str,
+    remedy: &'static str,
+}
+
+/// Reproductions, validation, demonstrations.
+pub(super) const STUDIES: Program =
+    Program { name: "airbound-studies", remedy: "`make install` in the repository installs it" };
+/// Rooms and the allocator.
+pub(super) const ROOM: Program =
+    Program { name: "airbound-room", remedy: "`make room` in the repository builds it" };
+/// Variable by which the studies learn which program started it, for the laboratory's machine to run.
 const STARTED_BY: &str = "AIRBOUND_PROGRAM";
 
-/// Starts the studies in place of this program: those beside its executable, else those on `PATH`, as git finds its commands.
+/// Starts another program in place of this one: the one beside its executable, else the one on `PATH`, as git finds its commands.
 ///
 /// # Errors
-/// They are not there, or the system refuses to start them.
+/// It is not there, or the system refuses to start it.
 pub(super) fn start(
+    other: Program,
     command: &[&str],
     arguments: Vec<OsString>,
     host: Host,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let own = std::env::current_exe().ok().filter(|_| host == Host::Itself);
-    let program = find(own.as_ref()).ok_or_else(|| {
+    let program = find(other.name, own.as_ref()).ok_or_else(|| {
         CliError::Input(format!(
-            "airbound {} is part of {NAME}, which is neither beside this program nor on PATH; `make install` in the repository installs it",
-            command.join(" ")
+            "airbound {} is part of {}, which is neither beside this program nor on PATH; {}",
+            command.join(" "),
+            other.name,
+            other.remedy
         ))
     })?;
     let mut studies = Command::new(&program);
@@ -63,9 +78,9 @@ fn replace(studies: &mut Command) -> Result<std::io::Error, CliError> {
     }
 }
 
-fn find(own: Option<&PathBuf>) -> Option<PathBuf> {
-    let beside = own.and_then(|own| own.parent()).map(|folder| folder.join(NAME));
+fn find(name: &str, own: Option<&PathBuf>) -> Option<PathBuf> {
+    let beside = own.and_then(|own| own.parent()).map(|folder| folder.join(name));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join(NAME));
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(name));
     beside.into_iter().chain(on_path).find(|program| program.is_file())
 }
