@@ -38,6 +38,8 @@ pub enum ConferenceConfig {
     Tack(TackConfig),
     /// Coordinated bitrates.
     Plum(PlumConfig),
+    /// A room: discrete layers, estimates that may be lower bounds, dwell times.
+    Room(RoomConfig),
 }
 
 impl ConferenceConfig {
@@ -51,6 +53,7 @@ impl ConferenceConfig {
             Self::LastN(config) => config.check(),
             Self::Tack(config) => config.check(),
             Self::Plum(config) => config.check(),
+            Self::Room(config) => config.check(),
         }
     }
 }
