@@ -6,7 +6,7 @@
 # (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi room room-test
+.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -110,6 +110,9 @@ room-test: ## checks and tests the room
 	$(CARGO) fmt --manifest-path crates/room/Cargo.toml --check
 	$(CARGO) clippy $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room --all-targets -- -D warnings
 	$(CARGO) test $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room $(ARGS)
+
+room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromium and npm
+	@crates/room/tests/browsers/run.sh target/release/airbound-room
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates

@@ -66,7 +66,9 @@ fn estimates(member: u16, step: u64) -> [Value; 2] {
 fn acknowledge(reply: &Value) -> Vec<Value> {
     let actions = reply["actions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let holds = actions.iter().filter(|one| one["hold"].is_object());
-    holds.map(|one| json!({"ack": {"member": one["hold"]["member"], "sequence": one["hold"]["sequence"]}})).collect()
+    holds
+        .map(|one| json!({"ack": {"member": one["hold"]["member"], "sequence": one["hold"]["sequence"]}}))
+        .collect()
 }
 
 fn processor_time(process: u32) -> Result<f64, Box<dyn Error>> {
@@ -90,13 +92,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut times, mut before) = (Vec::new(), Vec::new());
     for step in 1..=500_u64 {
         let mut inputs = std::mem::take(&mut before);
-        inputs.extend((1..=200).filter(|member| u64::from(member % 5) == step % 5).flat_map(|member| estimates(member, step)));
+        inputs.extend(
+            (1..=200)
+                .filter(|member| u64::from(member % 5) == step % 5)
+                .flat_map(|member| estimates(member, step)),
+        );
         let (reply, took) = caller.ask(&json!({"room": "large", "at": step * 200, "inputs": inputs}))?;
         before = acknowledge(&reply);
         times.push(took.as_secs_f64() * 1e3);
     }
     let most = times.iter().copied().fold(0.0, f64::max);
-    println!("200 participants, 500 decisions: p50 {:.2} ms, p99 {:.2} ms, longest {most:.2} ms", quantile(&mut times, 0.5), quantile(&mut times, 0.99));
+    println!(
+        "200 participants, 500 decisions: p50 {:.2} ms, p99 {:.2} ms, longest {most:.2} ms",
+        quantile(&mut times, 0.5),
+        quantile(&mut times, 0.99)
+    );
     caller.ask(&json!({"room": "large", "at": 200_000, "inputs": [{"end": {}}]}))?;
 
     for room in 0..1000 {
@@ -110,7 +120,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for room in 0..1000_usize {
             let mut inputs = std::mem::take(&mut acks[room]);
             inputs.extend((1..=10).flat_map(|member| estimates(member, step + room as u64)));
-            let (reply, took) = caller.ask(&json!({"room": format!("r{room}"), "at": step * 200, "inputs": inputs}))?;
+            let (reply, took) =
+                caller.ask(&json!({"room": format!("r{room}"), "at": step * 200, "inputs": inputs}))?;
             acks[room] = acknowledge(&reply);
             times.push(took.as_secs_f64() * 1e3);
         }
@@ -120,7 +131,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cores = (processor_time(process)? - used) / wall;
     println!(
         "1000 rooms of 10, {} decisions in {wall:.1} s ({:.0} a second of 5000): {cores:.2} cores of the allocator, p50 {:.3} ms, p99 {:.3} ms",
-        times.len(), times.len() as f64 / wall, quantile(&mut times, 0.5), quantile(&mut times, 0.99)
+        times.len(),
+        times.len() as f64 / wall,
+        quantile(&mut times, 0.5),
+        quantile(&mut times, 0.99)
     );
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{MOST_LAYERS, SenderReason};
+use airbound_senders::conference::room::{EstimateKind, MOST_LAYERS, SenderReason};
 use str0m::Rtc;
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
@@ -48,6 +48,45 @@ impl Meter {
     /// The mean rate in bit/s.
     pub(crate) fn rate(&self) -> f64 {
         self.rate
+    }
+}
+
+/// Fall of an estimate that shows a full link, relative to its peak.
+const FALL: f64 = 0.05;
+/// Time for which a fall shows that a link is full.
+const FULL: Duration = Duration::from_secs(8);
+/// Part of an estimate that has to be sent for it to say anything about the link.
+const FILLED: f64 = 0.75;
+
+/// An estimate of a congestion control, and whether it shows the capacity of the link: it has fallen lately, although it was filled. One
+/// that has not fallen shows what was sent until now, as a congestion control lets its estimate rise with what is sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Gauge {
+    rate: f64,
+    peak: f64,
+    fell: Option<Instant>,
+}
+
+impl Gauge {
+    /// Takes an estimate and what is sent at the same time; returns whether it fell.
+    pub(crate) fn take(&mut self, now: Instant, rate: f64, sent: f64) -> bool {
+        let fell = rate < self.peak * (1.0 - FALL);
+        if fell && sent >= rate * FILLED {
+            self.fell = Some(now);
+        }
+        self.peak = if fell { rate } else { self.peak.max(rate) };
+        self.rate = rate;
+        fell
+    }
+
+    /// The estimate in bit/s; 0 for none.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
+        let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
+        if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
     }
 }
 
@@ -110,8 +149,10 @@ pub(crate) struct Peer {
     pub(crate) sent: Meter,
     /// Its congestion control's estimate of its uplink, as it claims.
     pub(crate) claim: f64,
+    /// As much of the claim as what arrives makes believable.
+    pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.
-    pub(crate) downlink: f64,
+    pub(crate) downlink: Gauge,
     pub(crate) probe: Option<f64>,
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
@@ -163,7 +204,8 @@ impl Peer {
             received: Meter::default(),
             sent: Meter::default(),
             claim: 0.0,
-            downlink: 0.0,
+            uplink: Gauge::default(),
+            downlink: Gauge::default(),
             probe: None,
             desired: 0.0,
             held: 0.0,
@@ -234,5 +276,44 @@ impl Peer {
             }
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_exact_after_a_fall_while_it_is_filled() {
+        let start = Instant::now();
+        let at = |secs| start + Duration::from_secs(secs);
+        let mut gauge = Gauge::default();
+        // It rises with what is sent: the link may carry more.
+        for step in 1..5_u32 {
+            let rate = f64::from(step) * 1e5;
+            assert!(!gauge.take(at(u64::from(step)), rate, rate));
+            assert_eq!(gauge.kind(at(u64::from(step)), rate), EstimateKind::AtLeast);
+        }
+        assert!(gauge.take(at(5), 3e5, 3.9e5));
+        assert_eq!(gauge.kind(at(6), 2.8e5), EstimateKind::Exact);
+        assert_eq!(gauge.kind(at(6), 1e5), EstimateKind::AtLeast, "not filled");
+        assert_eq!(gauge.kind(at(14), 2.8e5), EstimateKind::AtLeast, "long ago");
+        // A fall because little is sent says nothing.
+        let mut idle = Gauge::default();
+        idle.take(at(1), 1e6, 1e6);
+        assert!(idle.take(at(2), 5e5, 1e5));
+        assert_eq!(idle.kind(at(2), 4.9e5), EstimateKind::AtLeast);
+    }
+
+    #[test]
+    fn a_meter_forgets_a_stream_that_stops() {
+        let mut meter = Meter::default();
+        for _ in 0..5 {
+            meter.add(2500);
+            meter.tick();
+        }
+        assert!((meter.rate() - 1e5).abs() < 1.0);
+        (0..3).for_each(|_| meter.tick());
+        assert!(meter.rate().abs() < f64::EPSILON);
     }
 }

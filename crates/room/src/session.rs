@@ -347,12 +347,13 @@ impl Session {
                 }
                 Event::ChannelData(data) => self.on_message(id, &data.data),
                 Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => {
-                    if let Some(peer) = self.peers.get_mut(&id) {
-                        let fell = estimate.as_f64() < peer.downlink * 0.9;
-                        peer.downlink = estimate.as_f64();
-                        if fell {
-                            self.report_downlink(id);
-                        }
+                    let now = self.now;
+                    let fell = self.peers.get_mut(&id).is_some_and(|peer| {
+                        let sent = peer.sent.rate();
+                        peer.downlink.take(now, estimate.as_f64(), sent)
+                    });
+                    if fell {
+                        self.report_downlink(id);
                     }
                 }
                 Event::KeyframeRequest(request) => {
@@ -371,10 +372,10 @@ impl Session {
     fn report_downlink(&mut self, id: ClientId) {
         let when = self.when();
         let Some(peer) = self.peers.get(&id) else { return };
-        if peer.downlink > 0.0 {
-            let (rate, sent) =
-                (BitRate::from_bps_f64(peer.downlink), BitRate::from_bps_f64(peer.sent.rate()));
-            self.room.on_downlink(when, id, Estimate::of(rate, sent, when));
+        if peer.downlink.rate() > 0.0 {
+            let rate = BitRate::from_bps_f64(peer.downlink.rate());
+            let kind = peer.downlink.kind(self.now, peer.sent.rate());
+            self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }
     }
 

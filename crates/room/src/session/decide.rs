@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Multiple of the useful rate that the congestion control of a downlink looks for.
+const DESIRED: f64 = 1.2;
+
 impl Session {
     /// Ends an interval: rates, estimates, seats, and what each participant is told.
     pub(super) fn on_tick(&mut self) {
@@ -36,8 +39,10 @@ impl Session {
                 // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple.
                 let received = peer.received.rate();
                 let claim = peer.claim.max(received).min((received * CLAIM).max(300e3));
-                let (rate, sent) = (BitRate::from_bps_f64(claim), BitRate::from_bps_f64(received));
-                self.room.on_uplink(when, peer.id, Estimate::of(rate, sent, when));
+                peer.uplink.take(now, claim, received);
+                let kind = peer.uplink.kind(now, received);
+                let rate = BitRate::from_bps_f64(claim);
+                self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
             }
         }
         let ids: Vec<ClientId> = self.peers.keys().copied().collect();
@@ -110,14 +115,16 @@ impl Session {
         if let Some(peer) = self.peers.get_mut(&member) {
             peer.reason = reason;
         }
-        self.note(if rate > 0.0 {
+        self.note(if rate <= 0.0 {
+            format!("{name} is released")
+        } else if gain >= 1e3 {
             format!(
-                "{name} is held at {:.2} Mb/s up, so that {name} gets up to {:.2} Mb/s more of the others",
+                "{name} is held at {:.2} Mb/s up, so that {name} gets {:.2} Mb/s more of the others",
                 rate / 1e6,
                 gain / 1e6
             )
         } else {
-            format!("{name} is released")
+            format!("{name} is held at {:.2} Mb/s up", rate / 1e6)
         });
     }
 
@@ -138,12 +145,16 @@ impl Session {
             |layer: Option<u8>| layer.map_or("nothing".to_owned(), |layer| format!("layer {}", layer + 1));
         let why = self.room.explain(viewer, source).map(|reason| reason.to_string()).unwrap_or_default();
         let (to, of) = (self.name(viewer).to_owned(), self.name(source).to_owned());
+        // The sentence is written for the viewer itself.
+        let why = why.replace("your", &format!("{to}'s"));
         self.note(format!("{to} gets {} of {of} instead of {}: {why}", size(layer), size(before)));
     }
 
     /// Tells the congestion control of a downlink how much it may look for.
     pub(super) fn want(&mut self, id: ClientId) {
-        let used: f64 = self.room.forwarded_to(id).map(|(.., rate)| rate.as_bps() as f64).sum();
+        // Without a reason to look for more than is forwarded now, an estimate would never show that more fits.
+        let useful = self.useful(id) * DESIRED;
+        let limit = self.room.state(id).and_then(|state| state.server_limit());
         let again: Vec<(ClientId, u8)> = self
             .peers
             .get(&id)
@@ -154,11 +165,31 @@ impl Session {
             .collect();
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        let desired = peer.probe.unwrap_or(0.0).max(used * 1.1).max(100e3);
+        let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
+        let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
         if (desired - peer.desired).abs() > peer.desired * 0.1 {
             peer.desired = desired;
             self.mutate(id, |rtc| rtc.bwe().set_desired_bitrate(Bitrate::bps(desired as u64)));
         }
+    }
+
+    /// The rate of the largest layers that a viewer asks for.
+    fn useful(&self, id: ClientId) -> f64 {
+        let Some(peer) = self.peers.get(&id) else { return 0.0 };
+        let sources = peer.slots.iter().filter_map(|slot| slot.source);
+        sources
+            .map(|source| {
+                let largest = peer
+                    .wanted
+                    .as_ref()
+                    .and_then(|wanted| wanted.get(&source))
+                    .map_or(2, |wanted| wanted.largest);
+                let layers =
+                    self.peers.get(&source).map(|source| source.layers.as_slice()).unwrap_or_default();
+                let rates = layers.iter().take(usize::from(largest) + 1).map(|layer| layer.meter.rate());
+                rates.fold(0.0, f64::max)
+            })
+            .sum()
     }
 
     pub(super) fn tell(&mut self, id: ClientId, message: &Value) {

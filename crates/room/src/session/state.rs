@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use airbound_senders::conference::plum::State;
+use airbound_senders::conference::room::EstimateKind;
 
 use super::*;
 
@@ -32,14 +33,17 @@ impl Session {
         let limit = state.server_limit().map(BitRate::as_bps);
         let held = (peer.held > 0.0).then(|| bps(peer.held));
         let binding = peer.reason.as_ref().map(|reason| &reason.binding);
-        let kind = |rate: f64, sent: f64| if sent >= 0.85 * rate { "exact" } else { "at-least" };
+        let kind = |gauge: &crate::peer::Gauge, sent: f64| match gauge.kind(self.now, sent) {
+            EstimateKind::Exact => "exact",
+            EstimateKind::AtLeast => "at-least",
+        };
         let (up, down) = (peer.received.rate(), peer.sent.rate());
         let mut member = json!({
             "id": id.0,
             "name": peer.name,
             "state": match state { State::Natural => "natural", State::ClientConstrained { .. } => "sender-held", State::ServerConstrained { .. } => "forwarding-held" },
-            "up": {"rate": bps(up), "estimate": bps(peer.claim), "kind": kind(peer.claim, up), "limit": held, "binding": binding},
-            "down": {"rate": bps(down), "estimate": bps(peer.downlink), "kind": kind(peer.downlink, down), "limit": limit},
+            "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding},
+            "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "limit": limit},
             "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
         });
         if views {
@@ -100,8 +104,8 @@ impl Session {
             let label = |way: &str| format!(",member=\"{}\",way=\"{way}\"", peer.id.0);
             one("rate_bps", label("up"), peer.received.rate().round());
             one("rate_bps", label("down"), peer.sent.rate().round());
-            one("estimate_bps", label("up"), peer.claim.round());
-            one("estimate_bps", label("down"), peer.downlink.round());
+            one("estimate_bps", label("up"), peer.uplink.rate().round());
+            one("estimate_bps", label("down"), peer.downlink.rate().round());
             one("held_bps", label("up"), peer.held.round());
         }
         text
