@@ -7,6 +7,7 @@
 //! | [`web`] | the page and its requests: tokens, origins, limits |
 //! | [`allocator`] | rooms behind lines of JSON, for servers of others |
 //! | [`synthetic`] | participants without a browser, for tests and the demonstration |
+//! | [`runner`] | such participants of a running room, over its page |
 //! | [`link`] | a shaped half-duplex link |
 //! | [`demo`] | the demonstration |
 //!
@@ -20,6 +21,7 @@ pub mod http;
 pub mod link;
 pub mod message;
 mod peer;
+pub mod runner;
 pub mod session;
 pub mod synthetic;
 pub mod token;

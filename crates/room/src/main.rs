@@ -3,15 +3,15 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use airbound_room::allocator::Allocator;
-use airbound_room::token::{Role, Secret, is_room_name};
-use airbound_room::web::{Web, WebConfig, unguessable};
-use airbound_room::{demo, prepare};
+use airbound_room::token::{Pass, Role, Secret, is_room_name};
+use airbound_room::web::{Web, WebConfig, unguessable, unix_time};
+use airbound_room::{demo, prepare, runner};
 use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
 use airbound_units::BitRate;
 use clap::{Args, Parser, Subcommand};
@@ -32,6 +32,10 @@ enum Command {
     Room(RoomArgs),
     /// Decides for other servers: lines of JSON on a Unix socket or a loopback address
     Allocator(AllocatorArgs),
+    /// Prints a token, signed with the secret of a file
+    Token(TokenArgs),
+    /// Runs synthetic participants of a running room, and prints what they received as JSON
+    Synthetic(SyntheticArgs),
 }
 
 #[derive(Args)]
@@ -42,6 +46,9 @@ struct RoomArgs {
     /// Address of the page; without TLS before it, loopback only
     #[arg(long, default_value = "127.0.0.1:8088", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
+    /// Serves the page on an address that is not loopback although it has no TLS: for closed test networks
+    #[arg(long)]
+    without_tls: bool,
     /// Address at which browsers reach the media sockets
     #[arg(long, value_name = "ADDRESS")]
     media: Option<IpAddr>,
@@ -59,6 +66,43 @@ struct RoomArgs {
     hours: u64,
     #[command(flatten)]
     decisions: Decisions,
+}
+
+#[derive(Args)]
+struct TokenArgs {
+    /// File with the secret that signs tokens
+    #[arg(long, value_name = "FILE")]
+    secret_file: PathBuf,
+    /// Name of the room
+    #[arg(long, value_name = "NAME", default_value = "room")]
+    room: String,
+    /// Whether the bearer may change the policy
+    #[arg(long)]
+    host: bool,
+    /// Time for which it is valid, in hours
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=8760))]
+    hours: u64,
+}
+
+#[derive(Args)]
+struct SyntheticArgs {
+    /// Address of the room as it was printed, with its token
+    address: String,
+    /// Participants, 1 to 31
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=31))]
+    count: u8,
+    /// Bitrate of each camera
+    #[arg(long, default_value = "1 Mbit/s", value_name = "RATE")]
+    camera: BitRate,
+    /// Pictures that each shows; 0 for one for each other
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=31))]
+    slots: u8,
+    /// Time in seconds
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// Time in seconds that is not measured
+    #[arg(long, default_value_t = 10)]
+    warm_up: u64,
 }
 
 #[derive(Args)]
@@ -117,6 +161,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Room(args) => room(&args),
         Command::Allocator(args) => allocator(&args),
+        Command::Token(args) => token(&args),
+        Command::Synthetic(args) => synthetic(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -133,9 +179,33 @@ fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
+fn check_name(name: &str) -> Result<(), String> {
+    if is_room_name(name) {
+        return Ok(());
+    }
+    Err(format!("--room {name} is not allowed; a name has 1 to 32 letters, digits and hyphens"))
+}
+
+fn read_secret(path: &Path) -> Result<Secret, String> {
+    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if bytes.len() < 16 {
+        return Err(format!("{} has {} bytes; a secret has at least 16", path.display(), bytes.len()));
+    }
+    Ok(Secret::new(&bytes))
+}
+
+fn token(args: &TokenArgs) -> Result<(), String> {
+    check_name(&args.room)?;
+    let secret = read_secret(&args.secret_file)?;
+    let role = if args.host { Role::Host } else { Role::Guest };
+    let expires = unix_time() + args.hours * 3600;
+    say(&secret.sign(&Pass { room: args.room.clone(), role, expires }));
+    Ok(())
+}
+
 fn room(args: &RoomArgs) -> Result<(), String> {
     let decisions = args.decisions.config()?;
-    if !args.listen.ip().is_loopback() {
+    if !args.listen.ip().is_loopback() && !args.without_tls {
         return Err(format!(
             "--listen {} is not a loopback address; the page has no TLS of its own: let a proxy with TLS pass requests to a loopback address, and name its --origin",
             args.listen
@@ -148,32 +218,24 @@ fn room(args: &RoomArgs) -> Result<(), String> {
             "--origin {origin} is not allowed; an origin begins with https:// and has no slash at its end"
         ));
     }
-    if let Some(name) = args.room.iter().find(|name| !is_room_name(name)) {
-        return Err(format!("--room {name} is not allowed; a name has 1 to 32 letters, digits and hyphens"));
-    }
+    args.room.iter().try_for_each(|name| check_name(name))?;
     let secret = match &args.secret_file {
-        Some(path) => {
-            let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            if bytes.len() < 16 {
-                return Err(format!(
-                    "{} has {} bytes; a secret has at least 16",
-                    path.display(),
-                    bytes.len()
-                ));
-            }
-            Secret::new(&bytes)
-        }
+        Some(path) => read_secret(path)?,
         None => {
             Secret::new(&unguessable().map_err(|error| format!("there is no source of randomness: {error}"))?)
         }
     };
     prepare();
     let media = args.media.unwrap_or(args.listen.ip());
-    let web = Web::new(WebConfig { media, origins: args.origin.clone(), room: decisions, secret });
     let listener = TcpListener::bind(args.listen)
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     let address =
         listener.local_addr().map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
+    let mut origins = args.origin.clone();
+    if args.without_tls {
+        origins.push(format!("http://{address}"));
+    }
+    let web = Web::new(WebConfig { media, origins, room: decisions, secret });
     let base = args.origin.first().cloned().unwrap_or_else(|| format!("http://{address}"));
     let rooms = if args.demo { vec!["demo".to_owned()] } else { args.room.clone() };
     let lasts = Duration::from_secs(args.hours * 3600);
@@ -189,6 +251,20 @@ fn room(args: &RoomArgs) -> Result<(), String> {
         say("open the first address in a browser; Ctrl-C ends the demonstration");
     }
     web.serve(&listener).map_err(|error| format!("the page cannot be served: {error}"))
+}
+
+fn synthetic(args: SyntheticArgs) -> Result<(), String> {
+    prepare();
+    let run = runner::Run {
+        address: args.address,
+        count: usize::from(args.count),
+        camera: args.camera.as_bps() as f64,
+        slots: usize::from(args.slots),
+        time: Duration::from_secs(args.seconds),
+        warm_up: Duration::from_secs(args.warm_up),
+    };
+    say(&runner::run(&run).map_err(|error| error.to_string())?.to_string());
+    Ok(())
 }
 
 fn allocator(args: &AllocatorArgs) -> Result<(), String> {
@@ -237,7 +313,7 @@ fn serve_each<C: io::Read + io::Write + Send + 'static>(
 }
 
 #[cfg(unix)]
-fn serve_unix(path: &std::path::Path, config: RoomConfig) -> Result<(), String> {
+fn serve_unix(path: &Path, config: RoomConfig) -> Result<(), String> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     use std::os::unix::net::UnixListener;
     // A socket that an earlier process left is replaced; anything else is not.
@@ -259,6 +335,6 @@ fn serve_unix(path: &std::path::Path, config: RoomConfig) -> Result<(), String> 
 }
 
 #[cfg(not(unix))]
-fn serve_unix(_: &std::path::Path, _: RoomConfig) -> Result<(), String> {
+fn serve_unix(_: &Path, _: RoomConfig) -> Result<(), String> {
     Err("--socket needs a Unix system; use --listen".to_owned())
 }

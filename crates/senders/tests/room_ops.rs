@@ -50,7 +50,9 @@ fn drive(ops: &[Op]) {
     let mut room = Room::new(RoomConfig::default()).expect("valid");
     let mut known = Known::default();
     let mut now = Instant::ZERO;
+    let mut latest = now;
     for op in ops {
+        latest = latest.max(now);
         match op {
             Op::Wait(ms) => now += Span::from_millis(u64::from(*ms)),
             Op::Back(ms) => now = now - Span::from_millis(u64::from(*ms)),
@@ -109,7 +111,8 @@ fn drive(ops: &[Op]) {
                 room.set_config(now, RoomConfig { server, ..*room.config() }).expect("valid");
             }
             Op::Decide => {
-                now = now.max(room.next_deadline());
+                // A room never goes back in time.
+                now = latest.max(now).max(room.next_deadline());
                 room.on_deadline(now);
                 while let Some(action) = room.poll_action(now) {
                     if let Action::Forward { viewer, source, layer } = action {
@@ -175,7 +178,8 @@ fn is_true(room: &Room, known: &Known, now: Instant, viewer: ClientId, source: C
                 let views: Vec<View> =
                     known.views[&viewer].iter().map(|view| View { largest: 3, ..*view }).collect();
                 other.on_views(now, viewer, &views);
-                other.on_downlink(now, viewer, estimate(u16::MAX, true, now));
+                let rate = BitRate::from_mbps(10_000);
+                other.on_downlink(now, viewer, Estimate { rate, kind: EstimateKind::Exact, at: now });
                 config = RoomConfig { server: None, policy: RoomPolicy::Plain, ..config };
             }
             Constraint::LastN => {

@@ -45,7 +45,8 @@ pub struct RoomConfig {
     pub longest_dwell: Span,
     /// Age at which an exact estimate counts as a lower bound only, 100 ms to 1 h. Default 10 s.
     pub fresh: Span,
-    /// Weight of fairness in Plum's utility, 0 to 1. Default 0.5.
+    /// Weight of fairness in Plum's utility, 0 to 1. Default 0: most bitrate for all together, above a floor for each. (With the
+    /// paper's 0.5 the member behind the narrowest link would be served first, and its viewers pay for it.)
     pub rho: f64,
     /// Interval of Plum's checks of capacities, 100 ms to 1 h. Default 2 s.
     pub check: Span,
@@ -74,7 +75,7 @@ impl Default for RoomConfig {
             dwell: Span::from_secs(2),
             longest_dwell: Span::from_secs(16),
             fresh: Span::from_secs(10),
-            rho: 0.5,
+            rho: 0.0,
             check: Span::from_secs(2),
             change: 0.2,
             look_every: Span::from_secs(20),

@@ -97,8 +97,8 @@ impl Link {
         Some(User { capacity, weight: self.weight })
     }
 
-    /// Follows a new target.
-    fn follow(&mut self, target: Share, now: Instant, config: &RoomConfig, most: BitRate) {
+    /// Follows a new target. Forwarding is never held below the least bitrate of each of `viewers` other members.
+    fn follow(&mut self, target: Share, now: Instant, config: &RoomConfig, viewers: u64) {
         self.target = Some(target);
         if !self.measured || self.looking {
             self.state = State::Natural;
@@ -107,8 +107,10 @@ impl Link {
         self.capacity.act(self.state);
         let Some(natural) = self.capacity.natural() else { return };
         // What an application cannot use is not given up.
+        let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
         let natural = Share { up: natural.up.min(config.source), down: natural.down.min(most) };
-        let state = State::towards(target, natural);
+        let floor = BitRate::from_bps(config.least.as_bps().saturating_mul(viewers)).min(natural.down);
+        let state = State::towards(Share { down: target.down.max(floor), ..target }, natural);
         if state != State::Natural && self.turn.is_none() {
             self.turn = Some(now + config.look_every);
         } else if state == State::Natural {
@@ -188,7 +190,7 @@ impl Coordinator {
         let members: Vec<ClientId> = heard.iter().map(|(id, _)| *id).collect();
         for (id, link) in links.iter_mut() {
             if let Some(at) = members.iter().position(|member| member == id) {
-                link.follow(shares[at], now, config, most);
+                link.follow(shares[at], now, config, viewers);
             }
         }
         self.in_force = Some(InForce { members, problem });
