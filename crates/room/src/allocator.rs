@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::Instant as Clock;
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Reason, Room, RoomConfig, View};
+use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Reason, Room, RoomConfig, Viewing};
 use airbound_units::{BitRate, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct Ask {
     /// The caller's time in milliseconds; without it, the server's own clock counts.
     #[serde(default)]
     pub at: Option<u64>,
-    /// What has happened, in order.
+    /// Inputs, in order.
     #[serde(default)]
     pub inputs: Vec<Input>,
     /// Whether the answer gives the reasons of all views, not only of changed ones.
@@ -37,7 +37,7 @@ pub struct Ask {
     pub explain: bool,
 }
 
-/// Something that has happened in a room.
+/// An input of a room.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Input {
@@ -110,7 +110,7 @@ pub struct Measured {
     kind: Option<Kind>,
 }
 
-/// What an estimate says.
+/// Meaning of an estimate.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
@@ -125,10 +125,10 @@ pub struct Reply {
     /// The time in milliseconds by which the next line is due at the latest.
     next: u64,
     actions: Vec<Do>,
-    reasons: Vec<Told>,
+    reasons: Vec<Explained>,
 }
 
-/// What the caller has to do.
+/// A task of the caller.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Do {
@@ -139,7 +139,7 @@ enum Do {
 
 /// A reason.
 #[derive(Debug, Clone, Serialize)]
-struct Told {
+struct Explained {
     viewer: u16,
     source: u16,
     #[serde(flatten)]
@@ -234,7 +234,7 @@ impl Allocator {
         }
         let reasons = changed.into_iter().filter_map(|(viewer, source)| {
             let reason = room.explain(viewer, source)?;
-            Some(Told { viewer: viewer.0, source: source.0, text: reason.to_string(), reason })
+            Some(Explained { viewer: viewer.0, source: source.0, text: reason.to_string(), reason })
         });
         let reasons = reasons.collect();
         let next = room.next_deadline().as_nanos().div_ceil(1_000_000);
@@ -300,7 +300,7 @@ fn take(room: &mut Room, now: Instant, input: Input) -> Result<(), AskError> {
             room.on_layers(now, ClientId(source), &rates);
         }
         Input::Views { viewer, views } => {
-            let view = |shown: &Shown| View {
+            let view = |shown: &Shown| Viewing {
                 source: ClientId(shown.from),
                 largest: shown.largest,
                 priority: shown.priority,

@@ -32,7 +32,7 @@ pub enum Request {
     Panic,
 }
 
-/// What the thread of a room publishes.
+/// The state that the thread of a room publishes.
 #[derive(Debug, Clone, Default)]
 pub struct Published {
     /// The state, as JSON.
@@ -82,7 +82,7 @@ impl Handle {
         answer.recv_timeout(Duration::from_secs(5)).ok()
     }
 
-    /// What the room published last.
+    /// The state that the room published last.
     #[must_use]
     pub fn published(&self) -> Published {
         self.published.lock().unwrap_or_else(PoisonError::into_inner).clone()

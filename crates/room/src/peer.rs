@@ -144,7 +144,7 @@ pub(crate) struct Peer {
     pub(crate) ears: Vec<Ear>,
     pub(crate) layers: [Layer; MOST_LAYERS],
     pub(crate) streams: BTreeMap<u32, (Mid, Option<Rid>)>,
-    /// What arrives from it, and what is sent to it.
+    /// Rates of all that arrives from it, and of all that is sent to it.
     pub(crate) received: Meter,
     pub(crate) sent: Meter,
     /// Its congestion control's estimate of its uplink, as it claims.

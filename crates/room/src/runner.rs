@@ -10,7 +10,7 @@ use str0m::change::SdpAnswer;
 
 use crate::synthetic::Synthetic;
 
-/// What to run.
+/// A run of participants.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The address that the room printed, with its token.

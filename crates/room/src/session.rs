@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Estimate, Room, RoomConfig, RoomPolicy, View};
+use airbound_senders::conference::room::{Action, Estimate, Room, RoomConfig, RoomPolicy, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant as When};
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
@@ -180,10 +180,11 @@ impl Session {
         Ok(Joined { id: id.0, answer })
     }
 
+    /// A number that no seat has. There are more numbers than seats.
     fn free_number(&self) -> ClientId {
         let taken =
             |id: &ClientId| self.peers.contains_key(id) || self.left.iter().any(|(_, left, _)| left == id);
-        (1..u16::MAX).map(ClientId).find(|id| !taken(id)).unwrap_or(ClientId(u16::MAX))
+        (1..u16::MAX).map(ClientId).find(|id| !taken(id)).unwrap_or(ClientId(0))
     }
 
     /// Ends the seat of a resume token at once, as a page does when it is closed.

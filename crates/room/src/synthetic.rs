@@ -60,7 +60,7 @@ struct Sending {
     on: bool,
 }
 
-/// What a synthetic participant has counted.
+/// Counts of a synthetic participant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes of media received.
@@ -179,7 +179,7 @@ impl Synthetic {
         Ok(())
     }
 
-    /// What it has counted.
+    /// Its counts.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts

@@ -26,7 +26,7 @@ const MOST_ROOMS: usize = 16;
 /// Offers that one room takes in a minute.
 const MOST_OFFERS: usize = 120;
 
-/// What a server may do.
+/// Configuration of a server.
 #[derive(Debug, Clone)]
 pub struct WebConfig {
     /// Address of the media sockets.

@@ -3,7 +3,7 @@
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::plum::State;
 use airbound_senders::conference::room::{
-    Action, Constraint, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, View,
+    Action, Constraint, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
 };
 use airbound_units::{BitRate, Instant, Span};
 
@@ -34,7 +34,8 @@ impl Session {
             room.on_layers(at(0), member, &LAYERS.map(kbps));
         }
         for member in all() {
-            let views: Vec<View> = all().map(|source| View { source, largest: 2, priority: 0 }).collect();
+            let views: Vec<Viewing> =
+                all().map(|source| Viewing { source, largest: 2, priority: 0 }).collect();
             room.on_views(at(0), member, &views);
         }
         Self { room, now: 0, actions: Vec::new() }

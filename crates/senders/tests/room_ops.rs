@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::room::{
-    Action, Constraint, Estimate, EstimateKind, MOST_LAYERS, Reason, Room, RoomConfig, RoomPolicy, View,
+    Action, Constraint, Estimate, EstimateKind, MOST_LAYERS, Reason, Room, RoomConfig, RoomPolicy, Viewing,
 };
 use airbound_units::{BitRate, Instant, Span};
 use bolero::TypeGenerator;
@@ -37,11 +37,11 @@ fn kbps(rate: u16) -> BitRate {
     BitRate::from_kbps(u64::from(rate))
 }
 
-/// What the test knows of the room, apart from the room.
+/// The test's own knowledge of the room.
 #[derive(Default)]
 struct Known {
     layers: BTreeMap<ClientId, [u16; MOST_LAYERS]>,
-    views: BTreeMap<ClientId, Vec<View>>,
+    views: BTreeMap<ClientId, Vec<Viewing>>,
     down: BTreeMap<ClientId, BitRate>,
     forwarded: BTreeMap<(ClientId, ClientId), Option<u8>>,
 }
@@ -71,9 +71,9 @@ fn drive(ops: &[Op]) {
                 }
             }
             Op::Views(member, views) => {
-                let views: Vec<View> = views
+                let views: Vec<Viewing> = views
                     .iter()
-                    .map(|(source, largest, priority)| View {
+                    .map(|(source, largest, priority)| Viewing {
                         source: id(*source),
                         largest: largest % 5,
                         priority: *priority,
@@ -175,8 +175,8 @@ fn is_true(room: &Room, known: &Known, now: Instant, viewer: ClientId, source: C
                 return;
             }
             Constraint::Request => {
-                let views: Vec<View> =
-                    known.views[&viewer].iter().map(|view| View { largest: 3, ..*view }).collect();
+                let views: Vec<Viewing> =
+                    known.views[&viewer].iter().map(|view| Viewing { largest: 3, ..*view }).collect();
                 other.on_views(now, viewer, &views);
                 let rate = BitRate::from_mbps(10_000);
                 other.on_downlink(now, viewer, Estimate { rate, kind: EstimateKind::Exact, at: now });

@@ -1,4 +1,4 @@
-//! What happens at intervals: rates and estimates go to the room, its actions are carried out.
+//! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
 use super::*;
 
@@ -67,14 +67,14 @@ impl Session {
         let before: Vec<_> = peer.slots.iter().filter_map(|slot| slot.source).collect();
         let changed = peer.seat(&sources);
         let wanted = peer.wanted.as_ref();
-        let views: Vec<View> = peer
+        let views: Vec<Viewing> = peer
             .slots
             .iter()
             .filter_map(|slot| {
                 let source = slot.source?;
                 let wanted = wanted.and_then(|wanted| wanted.get(&source)).copied();
                 let wanted = wanted.unwrap_or(Wanted { largest: 2, priority: 0 });
-                Some(View { source, largest: wanted.largest, priority: wanted.priority })
+                Some(Viewing { source, largest: wanted.largest, priority: wanted.priority })
             })
             .collect();
         if changed || wanted.is_some() || before.is_empty() {

@@ -13,7 +13,7 @@ fn bps(rate: f64) -> u64 {
 }
 
 impl Session {
-    /// What one participant is told: its own view, and a line on each of the others.
+    /// Tells one participant its own view, and a line on each of the others.
     pub(super) fn tell_view(&mut self, id: ClientId) {
         let Some(own) = self.member(id, true) else { return };
         let others: Vec<Value> = self.peers.keys().filter_map(|other| self.member(*other, false)).collect();

@@ -2,7 +2,7 @@
 
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::plum::{Notice, State};
-use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, View};
+use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant};
 
 /// Shares of a camera's largest bitrate, as a browser divides it among three layers of a quarter, half and full size.
@@ -33,9 +33,9 @@ impl Layered {
         weights.enumerate().for_each(|(client, weight)| room.join(start, id(client), weight));
         let clients: Vec<ClientId> = room.members().collect();
         for viewer in &clients {
-            let views: Vec<View> = clients
+            let views: Vec<Viewing> = clients
                 .iter()
-                .map(|source| View { source: *source, largest: MOST_LAYERS as u8 - 1, priority: 0 })
+                .map(|source| Viewing { source: *source, largest: MOST_LAYERS as u8 - 1, priority: 0 })
                 .collect();
             room.on_views(start, *viewer, &views);
         }

@@ -2,7 +2,7 @@
 
 use airbound_units::{BitRate, Instant, Span};
 
-/// What an estimate says about the capacity of a link.
+/// Meaning of an estimate for the capacity of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EstimateKind {
     /// The sender fills the link: the capacity is the rate.
@@ -16,7 +16,7 @@ pub enum EstimateKind {
 pub struct Estimate {
     /// The estimated rate.
     pub rate: BitRate,
-    /// What it says.
+    /// Its meaning.
     pub kind: EstimateKind,
     /// When it was made.
     pub at: Instant,
@@ -33,7 +33,7 @@ impl Estimate {
         Self { rate, kind: if filled { EstimateKind::Exact } else { EstimateKind::AtLeast }, at }
     }
 
-    /// What the estimate says at `now`: an old one is a lower bound only.
+    /// Meaning of the estimate at `now`: an old one is a lower bound only.
     #[must_use]
     pub fn kind_at(&self, now: Instant, fresh: Span) -> EstimateKind {
         if now.since(self.at) > fresh { EstimateKind::AtLeast } else { self.kind }

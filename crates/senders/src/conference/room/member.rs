@@ -12,7 +12,7 @@ pub const MOST_VIEWS: usize = 64;
 
 /// A source that a viewer asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
+pub struct Viewing {
     /// The source.
     pub source: ClientId,
     /// The largest useful layer, from 0: that of the size at which the source is shown.
@@ -24,13 +24,13 @@ pub struct View {
 /// A view with the layer forwarded now and the times of its steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watched {
-    pub(super) view: View,
+    pub(super) view: Viewing,
     pub(super) current: Option<u8>,
     /// Since when a higher layer has fitted.
     fits_since: Option<Instant>,
     /// The latest upward step.
     raised: Option<Instant>,
-    /// How often the dwell time is doubled.
+    /// Number of doublings of the dwell time.
     doubled: u32,
     /// Nothing was decided yet: the first decision holds at once.
     first: bool,
@@ -47,7 +47,7 @@ pub(super) enum Step {
 }
 
 impl Watched {
-    const fn new(view: View) -> Self {
+    const fn new(view: Viewing) -> Self {
         Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true }
     }
 
@@ -116,7 +116,7 @@ impl Member {
     }
 
     /// Replaces its views, without itself and without repetitions; views that stay keep their layers.
-    pub(super) fn set_views(&mut self, own: ClientId, views: &[View]) {
+    pub(super) fn set_views(&mut self, own: ClientId, views: &[Viewing]) {
         let mut next: Vec<Watched> = Vec::new();
         for view in views.iter().filter(|view| view.source != own) {
             if next.len() == MOST_VIEWS || next.iter().any(|known| known.view.source == view.source) {

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use airbound_senders::conference::ClientId;
-//! use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Room, RoomConfig, View};
+//! use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Room, RoomConfig, Viewing};
 //! use airbound_units::{BitRate, Instant, Span};
 //!
 //! let mut room = Room::new(RoomConfig::default())?;
@@ -20,7 +20,7 @@
 //! room.join(now, ann, 1.0);
 //! room.join(now, ben, 1.0);
 //! room.on_layers(now, ann, &[BitRate::from_kbps(120), BitRate::from_kbps(1000)]);
-//! room.on_views(now, ben, &[View { source: ann, largest: 1, priority: 0 }]);
+//! room.on_views(now, ben, &[Viewing { source: ann, largest: 1, priority: 0 }]);
 //! room.on_downlink(now, ben, Estimate { rate: BitRate::from_kbps(600), kind: EstimateKind::Exact, at: now });
 //! room.on_deadline(now);
 //! assert_eq!(room.poll_action(now), Some(Action::Forward { viewer: ben, source: ann, layer: Some(0) }));
@@ -45,7 +45,7 @@ use choice::{Demand, choose};
 pub use config::{RoomConfig, RoomPolicy};
 use coordinate::Coordinator;
 pub use estimate::{Estimate, EstimateKind};
-pub use member::{MOST_VIEWS, View};
+pub use member::{MOST_VIEWS, Viewing};
 use member::{Member, Step};
 pub use reason::{Constraint, Reason, SenderReason};
 use reason::{Decided, binding_of};
@@ -53,7 +53,7 @@ use reason::{Decided, binding_of};
 use super::plum::{ClientId, Notice, State};
 use super::problem::{Problem, Share};
 
-/// What the driver has to do.
+/// A task of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Send a notice to a member: the rate at which it encodes, 0 for its natural one.
@@ -179,7 +179,7 @@ impl Room {
     }
 
     /// Takes the sources that a viewer asks for, which replace earlier ones.
-    pub fn on_views(&mut self, now: Instant, viewer: ClientId, views: &[View]) {
+    pub fn on_views(&mut self, now: Instant, viewer: ClientId, views: &[Viewing]) {
         self.at(now);
         if let Some(member) = self.members.get_mut(&viewer) {
             member.set_views(viewer, views);

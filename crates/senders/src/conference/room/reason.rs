@@ -51,7 +51,7 @@ pub struct Reason {
     pub used: u64,
     /// The viewer's budget, bit/s.
     pub budget: u64,
-    /// What the next layer takes beyond this one, bit/s.
+    /// Rate of the next layer beyond this one, bit/s.
     pub needs: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct SenderReason {
     pub natural: u64,
     /// The constraints without which the sender would be given more; empty in the natural state.
     pub binding: Vec<Constraint>,
-    /// What its own downlink gains by the hold, bit/s.
+    /// Gain of its own downlink by the hold, bit/s.
     pub gain: u64,
 }
 
