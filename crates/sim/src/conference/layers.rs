@@ -28,9 +28,12 @@ impl Layered {
         most: BitRate,
         weights: impl Iterator<Item = f64>,
     ) -> Result<Self, ConfigError> {
-        let mut room = Room::new(config)?;
+        let weights: Vec<f64> = weights.collect();
+        // A stream over TCP has an estimate only once it carries data: the smallest layers of all fit from the start.
+        let smallest = most.mul_f64(SHARES[0] * weights.len() as f64 / config.headroom);
+        let mut room = Room::new(RoomConfig { start: config.start.max(smallest), ..config })?;
         let start = Instant::ZERO;
-        weights.enumerate().for_each(|(client, weight)| room.join(start, id(client), weight));
+        weights.into_iter().enumerate().for_each(|(client, weight)| room.join(start, id(client), weight));
         let clients: Vec<ClientId> = room.members().collect();
         for viewer in &clients {
             let views: Vec<Viewing> = clients
