@@ -42,7 +42,8 @@ fn main() {
         let (mean, median) = (means.iter().sum::<f64>() / 5.0, all[all.len() / 2]);
         let means: Vec<String> = means.iter().map(|rate| format!("{rate:.2}")).collect();
         println!(
-            "{name}: mean {mean:.2}, median {median:.2} Mb/s; the narrow link sends {sent:.2}; each receives {}",
+            "{name}: mean {mean:.2}, median {median:.2} Mb/s; participant {} behind the narrow link sends {sent:.2}; each receives {}",
+            world.guests[0].id,
             means.join(", ")
         );
         match plain {

@@ -42,7 +42,7 @@ fn kbps(rate: u16) -> BitRate {
 struct Known {
     layers: BTreeMap<ClientId, [u16; MOST_LAYERS]>,
     views: BTreeMap<ClientId, Vec<Viewing>>,
-    down: BTreeMap<ClientId, BitRate>,
+    down: BTreeMap<ClientId, Estimate>,
     forwarded: BTreeMap<(ClientId, ClientId), Option<u8>>,
 }
 
@@ -95,7 +95,7 @@ fn drive(ops: &[Op]) {
                 let at = now - Span::from_millis(u64::from(*age));
                 room.on_downlink(now, id(*member), estimate(*rate, *exact, at));
                 if room.members().any(|other| other == id(*member)) {
-                    known.down.insert(id(*member), kbps(*rate));
+                    known.down.insert(id(*member), estimate(*rate, *exact, at));
                 }
             }
             Op::Speech(member) => room.on_speech(now, id(*member)),
@@ -137,8 +137,16 @@ fn check(room: &Room, known: &Known, now: Instant) {
     for viewer in &members {
         let sum: u64 = room.forwarded_to(*viewer).map(|(.., rate)| rate.as_bps()).sum();
         outbound += sum;
-        let estimate = known.down.get(viewer).copied().unwrap_or(config.start);
-        assert!(sum as f64 <= estimate.as_bps() as f64 * config.headroom, "{viewer:?}: {sum} of {estimate}");
+        let known_down = known.down.get(viewer);
+        let estimate = known_down.map_or(config.start, |down| down.rate);
+        // Of a lower bound, one smallest layer may be tried.
+        let exact = known_down.is_some_and(|down| down.kind_at(now, config.fresh) == EstimateKind::Exact);
+        let tried = room.forwarded_to(*viewer).count() == 1
+            && room.forwarded_to(*viewer).all(|(source, layer, _)| {
+                known.layers[&source].iter().position(|rate| *rate > 0) == Some(usize::from(layer))
+            });
+        let fits = sum as f64 <= estimate.as_bps() as f64 * config.headroom;
+        assert!(fits || !exact && tried, "{viewer:?}: {sum} of {estimate}");
         if let Some(limit) = room.state(*viewer).and_then(|state| state.server_limit()) {
             assert!(sum <= limit.as_bps(), "{viewer:?}: {sum} of held {limit}");
         }

@@ -26,6 +26,8 @@ pub(super) struct Demand {
     pub(super) capacity: u64,
     /// The rate at which the policy holds forwarding.
     pub(super) hold: Option<u64>,
+    /// The capacity is no more than a lower bound, so that a first layer may be tried: without any packets it would never be known better.
+    pub(super) trial: bool,
     pub(super) wishes: Vec<Wish>,
 }
 
@@ -78,7 +80,11 @@ pub(super) fn choose(demands: &[Demand], server: Option<u64>, margin: f64) -> Ch
                 let within = |used: u64, budget: u64| {
                     used.saturating_add(step) <= if held { budget } else { narrow(budget) }
                 };
-                if within(used[viewer], demand.budget()) && within(outbound, server) {
+                let budget = match demand.hold {
+                    hold if demand.trial && used[viewer] == 0 => hold.unwrap_or(u64::MAX),
+                    _ => demand.budget(),
+                };
+                if within(used[viewer], budget) && within(outbound, server) {
                     chosen[viewer][rank] = Some(layer);
                     used[viewer] += step;
                     outbound += step;
@@ -99,7 +105,7 @@ mod tests {
     }
 
     fn demand(capacity: u64, wishes: Vec<Wish>) -> Demand {
-        Demand { capacity, hold: None, wishes }
+        Demand { capacity, hold: None, trial: false, wishes }
     }
 
     #[test]
@@ -115,6 +121,16 @@ mod tests {
         assert_eq!((chosen(900, Some(1)), chosen(900, Some(2))), (Some(1), Some(2)));
         assert_eq!(chosen(1000, Some(1)), Some(2));
         assert_eq!(chosen(899, Some(2)), Some(1));
+    }
+
+    #[test]
+    fn a_lower_bound_lets_one_smallest_layer_be_tried() {
+        let tried = |hold| {
+            let demand = Demand { hold, trial: true, ..demand(50, vec![wish(1, None), wish(2, None)]) };
+            choose(&[demand], None, 0.1)
+        };
+        assert_eq!(tried(None), [[Some(0), None]]);
+        assert_eq!(tried(Some(60)), [[None, None]]);
     }
 
     #[test]

@@ -354,6 +354,10 @@ impl Room {
             .map(|member| Demand {
                 capacity: member.downlink(&self.config),
                 hold: member.link.forwarding_limit().map(BitRate::as_bps),
+                trial: member
+                    .link
+                    .down
+                    .is_none_or(|down| down.kind_at(self.now, self.config.fresh) == EstimateKind::AtLeast),
                 wishes: member
                     .watched
                     .iter()
