@@ -23,13 +23,16 @@ const CAMERA: f64 = 1.2e6;
 /// Slots of each participant.
 const SLOTS: usize = 7;
 
+/// A datagram on the link: its destination if it goes to the room, its source, its bytes.
+type Parcel = (Option<SocketAddr>, SocketAddr, Vec<u8>);
+
 /// One synthetic participant with its socket and its link.
 struct Actor {
     synthetic: Synthetic,
     socket: UdpSocket,
     link: Option<Link>,
     /// Packets on the link: when they arrive, in order, towards the room or from it.
-    under_way: BTreeMap<(Instant, u64), (Option<SocketAddr>, SocketAddr, Vec<u8>)>,
+    under_way: BTreeMap<(Instant, u64), Parcel>,
     count: u64,
 }
 

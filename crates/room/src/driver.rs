@@ -27,8 +27,7 @@ pub enum Request {
     Leave(String),
     /// Changes the policy.
     Policy(RoomPolicy),
-    /// Panics, for a test of the isolation of rooms.
-    #[doc(hidden)]
+    /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct Guest {
     pub(crate) away: bool,
 }
 
+/// A datagram under way: whether it goes to the room, the address of its guest, its bytes.
+type Parcel = (bool, SocketAddr, Vec<u8>);
+
 /// Everything that the test runs.
 pub(crate) struct World {
     pub(crate) session: Session,
@@ -36,7 +39,7 @@ pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) start: Instant,
     server: SocketAddr,
-    wire: BTreeMap<(Instant, u64), (bool, SocketAddr, Vec<u8>)>,
+    wire: BTreeMap<(Instant, u64), Parcel>,
     count: u64,
 }
 
@@ -108,7 +111,7 @@ impl World {
         while let Some((address, bytes)) = self.session.poll_datagram() {
             let Some(guest) = self.guests.iter_mut().find(|guest| guest.address == address) else { continue };
             self.count += 1;
-            let lost = guest.loses > 0 && self.count % guest.loses == 0;
+            let lost = guest.loses > 0 && self.count.is_multiple_of(guest.loses);
             if let Some(at) = guest.link.pass(now, bytes.len()).filter(|_| !lost) {
                 self.wire.insert((at, self.count), (false, address, bytes));
             }
@@ -116,7 +119,7 @@ impl World {
         for guest in &mut self.guests {
             while let Some((_, bytes)) = guest.synthetic.poll_datagram() {
                 self.count += 1;
-                let lost = guest.away || guest.loses > 0 && self.count % guest.loses == 0;
+                let lost = guest.away || guest.loses > 0 && self.count.is_multiple_of(guest.loses);
                 if let Some(at) = guest.link.pass(now, bytes.len()).filter(|_| !lost) {
                     self.wire.insert((at, self.count), (true, guest.address, bytes));
                 }

@@ -69,24 +69,27 @@ pub(super) fn choose(demands: &[Demand], server: Option<u64>, margin: f64) -> Ch
         |budget: u64| if budget == u64::MAX { budget } else { (budget as f64 * (1.0 - margin)) as u64 };
     for layer in 0..MOST_LAYERS as u8 {
         for rank in 0..most {
-            for (viewer, demand) in demands.iter().enumerate() {
-                let Some(wish) = demand.wishes.get(rank) else { continue };
+            let viewers = demands.iter().zip(&mut chosen).zip(&mut used);
+            for ((demand, chosen), used) in viewers {
+                let (Some(wish), Some(chosen)) = (demand.wishes.get(rank), chosen.get_mut(rank)) else {
+                    continue;
+                };
                 let rate = wish.rate(Some(layer));
                 if wish.paused || layer > wish.largest || rate == 0 {
                     continue;
                 }
-                let step = rate.saturating_sub(wish.rate(chosen[viewer][rank]));
+                let step = rate.saturating_sub(wish.rate(*chosen));
                 let held = Some(layer) <= wish.current;
                 let within = |used: u64, budget: u64| {
                     used.saturating_add(step) <= if held { budget } else { narrow(budget) }
                 };
                 let budget = match demand.hold {
-                    hold if demand.trial && used[viewer] == 0 => hold.unwrap_or(u64::MAX),
+                    hold if demand.trial && *used == 0 => hold.unwrap_or(u64::MAX),
                     _ => demand.budget(),
                 };
-                if within(used[viewer], budget) && within(outbound, server) {
-                    chosen[viewer][rank] = Some(layer);
-                    used[viewer] += step;
+                if within(*used, budget) && within(outbound, server) {
+                    *chosen = Some(layer);
+                    *used += step;
                     outbound += step;
                 }
             }
