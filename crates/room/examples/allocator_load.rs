@@ -2,6 +2,8 @@
 //!
 //! `allocator_load SOCKET PID [SECONDS]` prints the time of a decision as its caller sees it, and the processor time of the process.
 
+#![allow(clippy::print_stdout, reason = "prints its results")]
+
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

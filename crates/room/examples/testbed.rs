@@ -2,6 +2,8 @@
 //!
 //! `testbed [LINK_BPS] [CAMERA_BPS] [SECONDS] [RHO]` prints what each receives, with mean and median over all seconds.
 
+#![allow(clippy::print_stdout, reason = "prints its results")]
+
 #[path = "../tests/world.rs"]
 mod world;
 
