@@ -126,7 +126,8 @@ fn of_route(message: &Message<'_>, interfaces: &[u32]) -> Option<Change> {
     let index = crate::netlink::message::u32_at(message.body, 4)?;
     // A port that leaves its bridge is deleted there, too.
     let is_link = message.body.first() == Some(&interface::UNSPECIFIED);
-    (message.kind == DELETE_LINK && is_link && interfaces.contains(&index)).then_some(Change::InterfaceGone(index))
+    (message.kind == DELETE_LINK && is_link && interfaces.contains(&index))
+        .then_some(Change::InterfaceGone(index))
 }
 
 fn of_wifi(message: &Message<'_>, interfaces: &[u32]) -> Option<Change> {
@@ -151,7 +152,8 @@ mod tests {
         bolero::check!().with_type::<(u16, Vec<u8>)>().with_iterations(5000).for_each(|(kind, body)| {
             for kind in [*kind, kind % 32, 0x0a00 | (kind & 0xff)] {
                 let message = Message { kind, flags: 0, sequence: 0, body };
-                let _ = (of_route(&message, &[3]), of_wifi(&message, &[3]), nftables::is_ours_removed(&message));
+                let _ =
+                    (of_route(&message, &[3]), of_wifi(&message, &[3]), nftables::is_ours_removed(&message));
             }
         });
     }

@@ -125,8 +125,10 @@ impl Rules {
             let _ = writeln!(script, "table {family} {table} {{");
             for plane in self.planes().into_iter().filter(|plane| plane.place().0 == family) {
                 let (_, _, chain, hook) = plane.place();
-                let _ =
-                    writeln!(script, "chain {chain} {{\ntype filter hook {hook} priority 300; policy accept;");
+                let _ = writeln!(
+                    script,
+                    "chain {chain} {{\ntype filter hook {hook} priority 300; policy accept;"
+                );
                 for (name, _) in self.ports.iter().filter(|(_, planes)| planes.contains(&plane)) {
                     let _ = writeln!(script, "oifname \"{name}\" queue flags bypass to {queue}");
                 }
@@ -199,8 +201,10 @@ impl Table {
         let table = rules.table()?;
         self.families.extend(rules.families());
         self.rules = rules.clone();
-        let emptied =
-            self.families.iter().map(|family| format!("table {family} {table}\nflush table {family} {table}\n"));
+        let emptied = self
+            .families
+            .iter()
+            .map(|family| format!("table {family} {table}\nflush table {family} {table}\n"));
         run(&(emptied.collect::<String>() + &rules.tables()?))
     }
 

@@ -130,8 +130,12 @@ impl Plan {
 
     /// The interfaces of the plan among all that there are now.
     pub(super) fn present(&self, all: &[WifiInterface]) -> Vec<WifiInterface> {
-        let points: Vec<WifiInterface> =
-            self.names.iter().filter_map(|name| all.iter().find(|wifi| wifi.name == *name)).cloned().collect();
+        let points: Vec<WifiInterface> = self
+            .names
+            .iter()
+            .filter_map(|name| all.iter().find(|wifi| wifi.name == *name))
+            .cloned()
+            .collect();
         let followers: Vec<WifiInterface> = ports::followers(all, &points).cloned().collect();
         points.into_iter().chain(followers).filter(|wifi| wifi.wiphy == self.wiphy.number).collect()
     }
@@ -337,7 +341,9 @@ fn merged(ports: &[Port], super_packets: bool) -> Option<String> {
     let others = Interface::all().ok()?;
     let merging: Vec<String> = others
         .into_iter()
-        .filter(|other| ports.iter().all(|port| port.wifi.index != other.index) && other.name != "lo" && other.is_up)
+        .filter(|other| {
+            ports.iter().all(|port| port.wifi.index != other.index) && other.name != "lo" && other.is_up
+        })
         .filter(|other| interface::offloads(&other.name).is_ok_and(|offloads| offloads.receive_merging))
         .map(|other| other.name)
         .collect();

@@ -387,12 +387,13 @@ impl<'a> Server<'a> {
             these.iter().filter(is_new).map(|port| port.wifi.name.clone()).collect()
         };
         let (gone, came) = (differ(&self.ports, &ports), differ(&ports, &self.ports));
-        for (interface, up) in gone.into_iter().map(|name| (name, false)).chain(came.into_iter().map(|name| (name, true))) {
+        for (interface, up) in
+            gone.into_iter().map(|name| (name, false)).chain(came.into_iter().map(|name| (name, true)))
+        {
             self.journal.event(time, &Event::Interface { interface, up });
         }
         // An interface that has disappeared meanwhile has no neighbours.
-        self.classifier.hosts =
-            ports.iter().map(|port| hosts_of(port).unwrap_or_default()).collect();
+        self.classifier.hosts = ports.iter().map(|port| hosts_of(port).unwrap_or_default()).collect();
         self.ports = ports;
         self.monitor.watch(indexes(&self.ports));
         self.completions.watch(&indexes(&self.ports));

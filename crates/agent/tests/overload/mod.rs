@@ -3,7 +3,7 @@
 use super::kernel::{self, World};
 use airbound_agent::engine::{EngineConfig, Protected};
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
-use airbound_units::Span;
+use airbound_units::{BitRate, Span};
 
 const MILLISECOND: Span = Span::from_millis(1);
 
@@ -17,6 +17,7 @@ fn last_pq(packets: usize) -> EngineConfig {
         rules: vec![Protected {
             name: "vr".to_owned(),
             demand: Demand::new(Span::from_millis(20), 95.0).expect("valid"),
+            rate: None,
         }],
         ..EngineConfig::default()
     }
@@ -92,4 +93,23 @@ fn a_scan_of_ports_does_not_end_protection() {
     assert_eq!((delivered, protected), (1000, 1));
     let p95 = world.quantile(Some(0), 0.95);
     assert!(p95 <= Span::from_millis(20), "{p95}");
+}
+
+#[test]
+fn a_forged_stream_has_no_more_than_its_rate() {
+    // 96 Mb/s match the rule, as a sender that forges what it matches; another station's flow has none.
+    let delivered = |rate| {
+        let mut config = last_pq(500);
+        config.rules[0].rate = rate;
+        let mut world = World::new(config, &[65, 65]);
+        for _ in 0..1000 {
+            (0..8).for_each(|_| world.send(1, 1, 1500, Some(0)));
+            world.send(2, 7, 1500, None);
+            world.pass(MILLISECOND);
+        }
+        world.latencies.get(&None).map_or(0, Vec::len)
+    };
+    let (without, with) = (delivered(None), delivered(Some(BitRate::from_mbps(5))));
+    assert!(without < 100, "{without} of 1000 beside a stream without a limit");
+    assert!(with > 800, "{with} of 1000 beside one over its rate");
 }
