@@ -31,8 +31,12 @@ use crate::snapshot::{BoundView, Snapshot};
 
 /// Longest sleep of the event loop, so that heartbeats are sent in time.
 const LONGEST_WAIT: Span = Span::from_millis(50);
-/// Interval at which stations and their rates are read.
+/// Interval at which stations and their rates are read, and the inverse of the share of time that this may take: the kernel needs up to
+/// 100 us for each station.
 const STATIONS: Span = Span::from_secs(1);
+const REST: u64 = 66;
+/// The same for readings that a station's coming or leaving asks for.
+const HASTE: u64 = 10;
 /// Interval at which the snapshot is renewed.
 const SNAPSHOT: Span = Span::from_millis(250);
 /// Interval at which the nftables rules are checked, besides notifications.
@@ -77,7 +81,8 @@ fn planes_text(rules: &Rules) -> String {
     let planes = rules.planes();
     let of = |plane: &Plane| {
         let names = rules.ports.iter().filter(|(_, planes)| planes.contains(plane)).map(|(name, _)| name);
-        format!("{} {}", format!("{plane:?}").to_lowercase(), ports::listed(names))
+        let plane = format!("{plane:?}").to_lowercase();
+        format!("{plane} {}", ports::listed(names))
     };
     planes.iter().map(of).collect::<Vec<_>>().join("; ")
 }
@@ -117,6 +122,8 @@ struct Readable {
 #[derive(Debug)]
 struct Due {
     stations: Instant,
+    /// Before this time stations are not read again.
+    earliest: Instant,
     snapshot: Instant,
     rules: Instant,
 }
@@ -176,7 +183,7 @@ impl<'a> Server<'a> {
         };
         let mut classifier = Classifier::new(config.rules.clone(), &kernel());
         classifier.hosts = plan.ports.iter().map(hosts_of).collect::<Result<_, _>>()?;
-        let due = Due { stations: started, snapshot: started, rules: started + RULES };
+        let due = Due { stations: started, earliest: started, snapshot: started, rules: started + RULES };
         // Last, since packets arrive from here on.
         let table = Table::install(&Rules { queue: queue.number(), ..plan.rules.clone() })?;
         let mut server = Self {
@@ -318,12 +325,12 @@ impl<'a> Server<'a> {
         self.monitor.read(|change| changes.push(change));
         for change in changes {
             match change {
-                Change::StationJoined(_) => self.due.stations = time,
+                Change::StationJoined(_) => self.due.stations = time.max(self.due.earliest),
                 Change::StationLeft(station) => {
                     self.engine.on_station_left(time, station);
                     self.settings.forget(station);
                     // It may have moved to another of the interfaces.
-                    self.due.stations = time;
+                    self.due.stations = self.due.stations.min(time.max(self.due.earliest));
                 }
                 Change::Interface(interface) => self.on_interface(time, interface),
                 Change::InterfaceGone(index) => {
@@ -428,9 +435,11 @@ impl<'a> Server<'a> {
     /// Runs the periodic tasks that are due.
     fn run_due(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
-            self.due.stations = time + STATIONS;
             self.look_for_interfaces(time)?;
             self.read_stations(time);
+            let took = now().since(time);
+            self.due.stations = time + STATIONS.max(took * REST);
+            self.due.earliest = time + took * HASTE;
         }
         if self.engine.channel_deadline().is_some_and(|at| at <= time) {
             let seen = survey(&mut self.wireless, self.plan.first().wifi.index);
@@ -543,7 +552,8 @@ impl<'a> Server<'a> {
         publish(shared, &self.snapshot);
         let detached = self.let_go(time);
         let removed = detached.and(self.table.clone().remove());
-        self.settings.restore(time, &mut self.wireless, self.plan, &mut self.journal);
+        let (radio, ports) = (self.plan.radio(), &self.plan.ports);
+        self.settings.restore(time, &mut self.wireless, radio, ports, &mut self.journal);
         let reason = match (result, removed) {
             (Err(error), _) => error.to_string(),
             (Ok(()), Err(error)) => {

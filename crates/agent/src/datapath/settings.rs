@@ -6,7 +6,6 @@ use airbound_linux::MacAddress;
 use airbound_linux::nl80211::{TidConfig, TxqLimits, Wiphy, Wireless};
 use airbound_units::Instant;
 
-use super::plan::Plan;
 use super::ports::Port;
 use crate::journal::{Event, Journal};
 
@@ -109,16 +108,17 @@ impl Settings {
         &mut self,
         now: Instant,
         wireless: &mut Wireless,
-        plan: &Plan,
+        radio: u32,
+        ports: &[Port],
         journal: &mut Journal,
     ) {
         if let Some(packets) = self.txq.take() {
             let limits = TxqLimits { packets: Some(packets), ..TxqLimits::default() };
-            let answer = wireless.set_txq_limits(plan.radio(), &limits);
+            let answer = wireless.set_txq_limits(radio, &limits);
             report(now, "packets in mac80211's queues", packets, answer.err(), journal);
         }
         let lengths = std::mem::take(&mut self.queue_lengths);
-        for port in &plan.ports {
+        for port in ports {
             if let Some(packets) = lengths.get(&port.wifi.name) {
                 report(now, "txqueuelen", *packets, port.interface.set_queue_length(*packets).err(), journal);
             }

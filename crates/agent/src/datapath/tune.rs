@@ -98,7 +98,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
         super::wait(&mut [], tuner.next_deadline().since(now()).min(STOP_CHECK));
     }
     let ended = now();
-    settings.restore(ended, &mut wireless, plan, &mut journal);
+    settings.restore(ended, &mut wireless, plan.radio(), &plan.ports, &mut journal);
     let reason = result.as_ref().err().map_or_else(|| "shutdown requested".to_owned(), ToString::to_string);
     journal.event(ended, &Event::Ended { released: 0, reason });
     result

@@ -101,15 +101,18 @@ impl Poller {
         }
         self.read_at = Some(now);
         let mut stations = Vec::new();
-        let mut failed = None;
+        let (mut failed, mut answered) = (None, false);
         for interface in &self.interfaces {
             match self.wireless.stations(*interface) {
-                Ok(of_one) => stations.extend(of_one),
+                Ok(of_one) => {
+                    answered = true;
+                    stations.extend(of_one);
+                }
                 Err(error) => failed = Some(error),
             }
         }
         // One of several may have disappeared a moment ago.
-        if let Some(error) = failed.filter(|_| stations.is_empty()) {
+        if let Some(error) = failed.filter(|_| !answered) {
             return Err(error);
         }
         self.interval = interval_of(crate::now().since(now), self.shortest);
