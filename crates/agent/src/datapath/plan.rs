@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use airbound_control::queue::QueueConfig;
+use airbound_linux::LinuxError;
 use airbound_linux::interface::{self, Interface};
 use airbound_linux::nfqueue;
 use airbound_linux::nftables::{self, Rules};
@@ -114,6 +115,20 @@ impl Plan {
     #[must_use]
     pub fn interface_names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Refuses demands that nothing can keep: counters tell when the driver takes a frame, so that the driver's own queue has to be bounded.
+    pub(super) fn can_keep_by_counters(&self, why: Option<&LinuxError>) -> Result<(), AgentError> {
+        let config = &self.config;
+        if config.rules.is_empty() || !config.protects() || self.wiphy.has_airtime_queue_limit() {
+            return Ok(());
+        }
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        Err(AgentError::Value(format!(
+            "the demands cannot be kept on {}: completions are read from counters{why}, which do not show the \
+             driver's queue, and the driver has no airtime queue limit; scheme linux measures the demands",
+            self.wiphy.name
+        )))
     }
 
     /// The number of the radio.

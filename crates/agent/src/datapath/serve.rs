@@ -162,6 +162,9 @@ impl<'a> Server<'a> {
         };
         let source = CompletionConfig { source, ..CompletionConfig::default() };
         let mut completions = Completions::open(&plan.first().wifi, &source)?;
+        if completions.source() == Source::Polled {
+            plan.can_keep_by_counters(completions.why_polled())?;
+        }
         completions.watch(&indexes(&plan.ports));
         let others = if config.queue_number.is_some() { 0 } else { OTHER_QUEUES };
         let queue = QueueConfig {
