@@ -132,7 +132,7 @@ fi
 
 # Flow offload where the interface is a bridge's port: packets skip the bridge's hooks, too.
 if wanted bridge-offload; then
-    load_modules offload
+    [ -e /sys/module/nft_flow_offload ] || load_modules offload
     ip link add br9 type bridge; ip link set br9 up; ip link set wlan0 master br9
     ip addr flush dev wlan0; ip addr add 10.0.0.1/24 dev br9
     arguments="--iface wlan0 --protect 'udp dport 5201' --p95 20ms"
@@ -174,7 +174,7 @@ fi
 # The interface is not there yet when the agent is started; a service manager tries again each second.
 if wanted interface-late; then
     killall hostapd; sleep 0.3; iw dev wlan0 del
-    sh -c "trap 'kill \$child' TERM; while :; do airbound agent run $arguments --journal /run/journal & child=\$!; wait \$child; sleep 1; done" \
+    sh -c "trap 'kill \$child; wait \$child; exit' TERM; while :; do airbound agent run $arguments --journal /run/journal & child=\$!; wait \$child; sleep 1; done" \
         >/run/agent.txt 2>&1 </dev/null &
     manager=$!
     sleep 2.5
@@ -184,6 +184,6 @@ if wanted interface-late; then
     for try in $(seq 40); do has_rules && late=$try && break; sleep 0.1; done
     echo "late $late"
     ip addr add 10.0.0.1/24 dev wlan0
-    kill $manager; sleep 1; kill "$(worker)" 2>/dev/null; killall airbound 2>/dev/null; sleep 0.5
+    kill $manager; wait $manager
     echo "later $(has_rules && echo left || echo removed)"
 fi
