@@ -118,7 +118,7 @@ fn a_forged_stream_has_no_more_than_its_rate() {
 fn a_thousand_stations_cost_little_without_traffic() {
     use airbound_agent::engine::{Engine, StationFacts};
     use airbound_agent::snapshot::Snapshot;
-    use airbound_units::{BitRate, Instant};
+    use airbound_units::Instant;
 
     let mut engine = Engine::new(last_pq(4096), 1).expect("valid");
     let facts: Vec<StationFacts> = (0..1000u16)
