@@ -68,6 +68,8 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         #[cfg(target_os = "linux")]
         Command::Emulate(emulate) => emulate::emulate(*emulate, verbosity),
         #[cfg(target_os = "linux")]
+        Command::Relay(relay) => studies::relay(relay.arguments, host),
+        #[cfg(target_os = "linux")]
         Command::Agent(agent) => agent::agent(agent, verbosity),
     }
 }
