@@ -50,7 +50,14 @@ impl Study for Knee {
         let percent = losses.iter().map(|(x, y)| (*x, 100.0 * y)).collect();
         let charts = [("knee-rate", rates), ("knee-delay", delays), ("knee-loss", percent)]
             .map(|(key, points)| CLAIMS.lines(key, &[], vec![Line::whole("one station", points)]));
-        Part { rows, chapter: CLAIMS.chapter("knee", vec![radios(effort, results), shared(effort, results)], charts.to_vec()) }
+        Part {
+            rows,
+            chapter: CLAIMS.chapter(
+                "knee",
+                vec![radios(effort, results), shared(effort, results)],
+                charts.to_vec(),
+            ),
+        }
     }
 }
 
