@@ -89,7 +89,7 @@ pub(super) const SENDERS: Choices =
     Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
 /// The kinds of policy for the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
-    kinds: &["plain", "last-n", "tack", "plum"],
+    kinds: &["plain", "last-n", "tack", "plum", "room"],
     check: |slot| match slot.kind {
         "plain" => slot.refuse_parameters(),
         _ => slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
