@@ -31,6 +31,7 @@ pub(crate) fn measure(world: &mut World, span: Span) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Clients of three PHY rates that are offered more than their shares: each takes the same airtime.
+#[expect(clippy::print_stdout, reason = "the figures of docs/results/relay.md")]
 pub(crate) fn equal_airtime(count: usize, offered: u64) {
     let phy: Vec<u64> = (0..count).map(|place| [780, 390, 195][place % 3]).collect();
     let mut world = World::new(count, Way { air: Some(Air::new(&phy)), ..Way::default() }, 3);

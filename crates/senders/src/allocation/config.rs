@@ -160,6 +160,11 @@ impl AllocationConfig {
         check(forget, "forget", &self.forget, "the value of hold to 1 h")
     }
 
+    /// Whether a slot of so many frames tells a bottleneck.
+    pub(super) const fn judges(&self, frames: u32) -> bool {
+        self.tell_bottleneck && frames >= self.judged_frames
+    }
+
     /// The interval at which a start evaluates the level.
     #[must_use]
     pub fn start_interval(&self) -> Span {
