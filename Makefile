@@ -29,13 +29,13 @@ demo: ## builds the program and compares schemes on a congested access point, wi
 	@scripts/require.sh cargo linker crates
 	$(CARGO) run --release $(LOCKED) --package airbound-cli -- demo $(ARGS)
 
-build: ## builds the programs airbound and airbound-studies (target/release)
+build: ## builds the programs airbound, airbound-studies and airbound-relay (target/release)
 	@scripts/require.sh cargo linker crates
-	$(CARGO) build --release $(LOCKED) --package airbound-cli --package airbound-studies
+	$(CARGO) build --release $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay
 
 install: build ## installs the programs into PREFIX/bin
 	@install -d "$(PREFIX)/bin"
-	install -m 0755 target/release/airbound target/release/airbound-studies "$(PREFIX)/bin"
+	install -m 0755 target/release/airbound target/release/airbound-studies target/release/airbound-relay "$(PREFIX)/bin"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "install: $(PREFIX)/bin is not on PATH";; esac
 
 test: ## runs the tests, documentation examples included
@@ -90,7 +90,7 @@ fmt: ## formats all sources
 
 deb: ## makes Debian packages of the programs, their debug information in files aside, and of libairbound (packaging/README.md)
 	@scripts/require.sh cargo linker crates
-	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-capi
+	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay --package airbound-capi
 	@packaging/debian/build.sh target/dist target/debian
 	@packaging/debian/library.sh target/dist target/debian
 

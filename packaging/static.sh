@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: packaging/static.sh FOLDER [PROCESSOR]...
-# Builds the program airbound, statically linked, for each processor (x86_64, aarch64, armv7; default: all) in FOLDER as
-# airbound-PROCESSOR. Rust's own linker and musl of Rust's standard library are enough; no C compiler for the target is needed. Where
+# Builds the programs airbound and airbound-relay, statically linked, for each processor (x86_64, aarch64, armv7; default: all) in FOLDER as
+# airbound-PROCESSOR and airbound-relay-PROCESSOR. Rust's own linker and musl of Rust's standard library are enough; no C compiler for the target is needed. Where
 # rustup has no such library for armv7, Debian's cross compiler and glibc take its place. PROFILE (dist) is the profile of cargo.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -27,9 +27,10 @@ build() {
     local upper=${2//-/_}
     upper=${upper^^}
     env "CARGO_TARGET_${upper}_LINKER=$3" "CARGO_TARGET_${upper}_RUSTFLAGS=$4" \
-        "$cargo" build --profile "$profile" ${LOCKED:-} --package airbound-cli --target "$2" || return 1
+        "$cargo" build --profile "$profile" ${LOCKED:-} --package airbound-cli --package airbound-relay --target "$2" || return 1
     install -D -m 0755 "target/$2/$profile/airbound" "$folder/airbound-$1"
-    echo "$folder/airbound-$1"
+    install -D -m 0755 "target/$2/$profile/airbound-relay" "$folder/airbound-relay-$1"
+    echo "$folder/airbound-$1 $folder/airbound-relay-$1"
 }
 
 for processor in "${processors[@]}"; do

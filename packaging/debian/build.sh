@@ -13,13 +13,15 @@ architecture=$(dpkg --print-architecture)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$folder"
-for program in airbound airbound-studies; do
+for program in airbound airbound-studies airbound-relay; do
     install -D -m 0755 "$build/$program" "$root/usr/bin/$program"
     objcopy --only-keep-debug "$build/$program" "$folder/$program.debug"
     strip --strip-unneeded "$root/usr/bin/$program"
     (cd "$folder" && objcopy --add-gnu-debuglink="$program.debug" "$root/usr/bin/$program")
 done
 install -D -m 0644 packaging/systemd/airbound-agent.service "$root/lib/systemd/system/airbound-agent.service"
+install -D -m 0644 packaging/systemd/airbound-relay.service "$root/lib/systemd/system/airbound-relay.service"
+install -D -m 0644 packaging/relay.toml "$root/etc/airbound/relay.toml"
 install -D -m 0644 packaging/agent.toml "$root/etc/airbound/agent.toml"
 install -D -m 0644 packaging/debian/logrotate "$root/etc/logrotate.d/airbound"
 shells=$root/usr/share
@@ -40,7 +42,7 @@ done
 
 # Packages of the linked libraries, with their minimum versions.
 needs=$(cd "$root" && mkdir -p debian && touch debian/control &&
-    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies usr/bin/airbound-relay 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 rm -rf "$root/debian"
 
 mkdir -p "$root/DEBIAN"
@@ -60,7 +62,7 @@ Description: keeps Wi-Fi latency bounded
  access point: the agent holds packets for Wi-Fi stations and releases them so
  that latency demands are kept.
 EOF
-printf '%s\n' /etc/airbound/agent.toml /etc/logrotate.d/airbound >"$root/DEBIAN/conffiles"
+printf '%s\n' /etc/airbound/agent.toml /etc/airbound/relay.toml /etc/logrotate.d/airbound >"$root/DEBIAN/conffiles"
 for script in postinst prerm postrm; do
     install -m 0755 "packaging/debian/$script" "$root/DEBIAN/$script"
 done

@@ -1,21 +1,16 @@
-//! A minimal HTTP server for metrics and status, and the client of `airbound agent status`. It serves two paths, GET only, one
-//! connection at a time, and bounds every read in bytes and time.
+//! Metrics and status over HTTP: two paths, and the client of `airbound agent status`.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+
+use airbound_linux::service::http::{self, Answer, METRICS, TEXT, TIMEOUT};
 
 use crate::metrics;
 use crate::snapshot::Snapshot;
 
-/// Longest request that the server reads.
-const LONGEST_REQUEST: usize = 4096;
 /// Longest response that the client reads.
 const LONGEST_ANSWER: u64 = 16 << 20;
-/// Time limit for reading a whole request, and for each other operation on a connection.
-const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The current snapshot, shared with the event loop.
 pub type Shared = Arc<Mutex<Arc<Snapshot>>>;
@@ -31,64 +26,13 @@ pub fn current(shared: &Shared) -> Arc<Snapshot> {
 /// # Errors
 /// The address cannot be bound.
 pub fn serve(address: SocketAddr, shared: Shared) -> io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address)?;
-    let bound = listener.local_addr()?;
-    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-        for stream in listener.incoming() {
-            match stream {
-                // Errors of a connection concern its client only.
-                Ok(stream) => drop(answer(stream, &shared)),
-                // Mostly a shortage of descriptors: retry after a pause.
-                Err(_) => thread::sleep(Duration::from_millis(100)),
-            }
-        }
-    })?;
-    Ok(bound)
+    http::serve(address, move |path| respond(path, &current(&shared)))
 }
 
-fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let request = read_request(&mut stream)?;
-    let snapshot = current(shared);
-    let (status, kind, body) = respond(&request, &snapshot);
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
-}
-
-/// Reads up to the end of the header, at most [`LONGEST_REQUEST`] bytes and some.
-fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + TIMEOUT;
-    let mut request = Vec::new();
-    let mut part = [0; 512];
-    while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut part)? {
-            0 => break,
-            read => request.extend_from_slice(part.get(..read).unwrap_or_default()),
-        }
-    }
-    Ok(request)
-}
-
-/// Status line, content type and body of the response to any request.
-fn respond(request: &[u8], snapshot: &Snapshot) -> (&'static str, &'static str, String) {
-    const TEXT: &str = "text/plain; charset=utf-8";
-    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let mut words = line.split(|byte| *byte == b' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if method != b"GET" {
-        return ("405 Method Not Allowed", TEXT, "only GET is allowed\n".to_owned());
-    }
+/// The answer to a path.
+fn respond(path: &[u8], snapshot: &Snapshot) -> Answer {
     match path {
-        b"/metrics" => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics::text(snapshot)),
+        b"/metrics" => ("200 OK", METRICS, metrics::text(snapshot)),
         b"/status" => match serde_json::to_string(snapshot) {
             Ok(body) => ("200 OK", "application/json", body),
             Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n")),
@@ -125,6 +69,8 @@ pub fn status(address: SocketAddr) -> Result<Snapshot, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     fn shared() -> Shared {
@@ -154,12 +100,13 @@ mod tests {
     #[test]
     fn any_request_gets_an_answer() {
         let snapshot = Snapshot::default();
-        assert_eq!(respond(b"GET /metrics HTTP/1.1\r\n\r\n", &snapshot).0, "200 OK");
-        assert_eq!(respond(b"GET /metrics", &snapshot).0, "200 OK");
-        assert_eq!(respond(b"POST /metrics HTTP/1.1\r\n", &snapshot).0, "405 Method Not Allowed");
-        assert_eq!(respond(b"GET /etc/passwd HTTP/1.1\r\n", &snapshot).0, "404 Not Found");
+        let answer = |request: &[u8]| http::answer_to(request, &|path| respond(path, &snapshot));
+        assert_eq!(answer(b"GET /metrics HTTP/1.1\r\n\r\n").0, "200 OK");
+        assert_eq!(answer(b"GET /metrics").0, "200 OK");
+        assert_eq!(answer(b"POST /metrics HTTP/1.1\r\n").0, "405 Method Not Allowed");
+        assert_eq!(answer(b"GET /etc/passwd HTTP/1.1\r\n").0, "404 Not Found");
         bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
-            assert!(!respond(bytes, &snapshot).2.is_empty());
+            assert!(!answer(bytes).2.is_empty());
         });
     }
 }

@@ -243,7 +243,7 @@ typedef struct {
      */
     uint32_t size;
     /*
-     Upper limit on receivers that share the air behind one access point: 1 to 64; 1.
+     Upper limit on receivers that share the air behind one access point: 1 to 256; 1.
      */
     uint32_t receivers;
     /*

@@ -264,6 +264,7 @@ fn parameters(config: &airbound_sender_config) -> Result<StreamConfig, airbound_
         packet: ByteCount::new(u64::from(config.packet_bytes)),
         spread: config.spread,
         encoder_share: config.encoder_share,
+        ..StreamConfig::default()
     })
 }
 

@@ -16,7 +16,7 @@ pub const AIRBOUND_FEEDBACK_MAX: usize = 64;
 pub struct airbound_sender_config {
     /// sizeof of this struct.
     pub size: u32,
-    /// Upper limit on receivers that share the air behind one access point: 1 to 64; 1.
+    /// Upper limit on receivers that share the air behind one access point: 1 to 256; 1.
     pub receivers: u32,
     /// Rate before the first feedback in bit/s of payload: least_bps to most_bps; 5 Mbit/s.
     pub start_bps: u64,

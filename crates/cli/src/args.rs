@@ -90,6 +90,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Agent(agent::Agent),
+    /// Carry UDP between an edge and stations, paced so that no queue builds up at the access point
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Relay(Elsewhere),
     /// Print a script that completes commands in a shell
     Completions(Completions),
     /// Print the manual page, or write one for each command
@@ -161,7 +165,7 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Arguments of a command of another program, `airbound-studies`, which reads them.
+/// Arguments of a command of another program, `airbound-studies` or `airbound-relay`, which reads them.
 #[derive(Debug, Args)]
 pub(crate) struct Elsewhere {
     /// Arguments; `--help` lists them

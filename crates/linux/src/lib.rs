@@ -10,17 +10,20 @@
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
 //! | [`internet`] | their way out |
+//! | [`udp`] | UDP in batches, with receive stamps |
+//! | [`service`] | a journal's file, metrics over HTTP |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
 //!
-//! All times are of one clock, [`now`]. The parsers of messages and packets check all bounds; they are pure and fuzzed. `sys.rs` is the
-//! only file with unsafe code.
+//! All times are of one clock, [`now`]. The parsers of messages and packets check all bounds; they are pure and fuzzed. `sys.rs`, with its
+//! module `udp`, is the only one with unsafe code.
 #![cfg(target_os = "linux")]
 
 mod address;
 mod bpf;
 pub mod completions;
 mod error;
+pub mod forward;
 pub mod interface;
 pub mod internet;
 pub mod monitor;
@@ -33,8 +36,10 @@ pub mod nl80211;
 pub mod packet;
 pub mod privileges;
 pub mod probe;
+pub mod service;
 mod sys;
 pub mod tun;
+pub mod udp;
 
 pub use address::{MacAddress, ParseMacAddressError};
 pub use error::LinuxError;

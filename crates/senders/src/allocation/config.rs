@@ -90,6 +90,10 @@ pub struct AllocationConfig {
     /// Whether the gain is kept below half of the critical one, and rates are carried over as a ratio to PHY rates: yes. The printed
     /// algorithm 2 does neither; K₀ = 1 Mb/s per packet is unstable at 175 Mb/s and below.
     pub steady: bool,
+    /// Frames of a slot from which on what arrives in it tells a bottleneck: 0. Where many stations share the air a slot of 100 ms holds
+    /// one frame or none, and less seems to arrive than was sent.
+    #[serde(skip)]
+    pub judged_frames: u32,
     /// Whether a station that receives less than its share, on the wire or on the air, is held at the rate that it receives: yes.
     pub tell_bottleneck: bool,
 }
@@ -101,6 +105,7 @@ impl Default for AllocationConfig {
             gain: 1.0,
             interval: Span::from_millis(500),
             dead_time: Span::ZERO,
+            judged_frames: 0,
             share: Share::Optimal,
             form: Form::Central,
             start: Start::Model,

@@ -202,7 +202,8 @@ impl RateAllocator {
             station.frames += f64::from(report.frames);
             station.transmissions += f64::from(report.transmissions);
         }
-        if self.config.tell_bottleneck && self.starting.is_none() {
+        let is_judged = report.frames >= self.config.judged_frames;
+        if self.config.tell_bottleneck && is_judged && self.starting.is_none() {
             let arrived = report.goodput().as_bps() as f64;
             // The slot may have begun under the previous rate.
             let sent = station.rate.min(station.before).min(station.sent_rate().unwrap_or(f64::INFINITY));

@@ -3,10 +3,10 @@
 use airbound_units::{BitRate, ByteCount, Span};
 
 use super::error::StreamError;
-use crate::allocation::{AllocationConfig, ReceiverId, Stamps};
+use crate::allocation::{AllocationConfig, ReceiverId, Share, Stamps};
 
 /// Upper limit on the receivers of a sender.
-pub(super) const MOST_RECEIVERS: u16 = 64;
+pub(super) const MOST_RECEIVERS: u16 = 256;
 /// Silence after which a receiver no longer takes part in the allocation.
 pub(super) const FORGET: Span = Span::from_secs(1);
 /// Limits of the interval of feedback: three intervals without any are the begin of silence, and have to be shorter than [`FORGET`].
@@ -15,7 +15,7 @@ const INTERVALS: std::ops::RangeInclusive<Span> = Span::from_millis(20)..=Span::
 /// Parameters of a [`super::StreamSender`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StreamConfig {
-    /// Upper limit on receivers that share the air: 1. 1 to 64.
+    /// Upper limit on receivers that share the air: 1. 1 to 256.
     pub receivers: u16,
     /// Rate before the first feedback, in payload: 5 Mbit/s. `least` to `most`.
     pub start: BitRate,
@@ -29,6 +29,11 @@ pub struct StreamConfig {
     pub frame_interval: Span,
     /// Aggregation level to hold in packets (N_ε): 32. 1 to 256.
     pub target: f64,
+    /// Policy for sharing airtime between receivers of different PHY rates: `optimal`.
+    pub share: Share,
+    /// Frames of an interval from which on what arrives in it tells a bottleneck on the wire: 0. A few where many receivers share the
+    /// air, so that an interval holds one frame or none.
+    pub judged_frames: u32,
     /// Usual payload of a packet: 1200 B. 12 B to 1472 B.
     pub packet: ByteCount,
     /// Share of a frame's interval over which its packets are sent: 0.8. 0.1 to 1.
@@ -48,6 +53,8 @@ impl Default for StreamConfig {
             interval: Span::from_millis(100),
             frame_interval: Span::from_nanos(16_666_667),
             target: 32.0,
+            share: Share::default(),
+            judged_frames: 0,
             packet: ByteCount::new(1200),
             spread: 0.8,
             encoder_share: 0.9,
@@ -63,7 +70,7 @@ impl StreamConfig {
     pub fn check(&self) -> Result<(), StreamError> {
         let mbps = BitRate::from_mbps;
         let checks = [
-            ((1..=MOST_RECEIVERS).contains(&self.receivers), "receivers is out of range: 1 to 64"),
+            ((1..=MOST_RECEIVERS).contains(&self.receivers), "receivers is out of range: 1 to 256"),
             (
                 (BitRate::from_kbps(20)..=mbps(1000)).contains(&self.least),
                 "least_bps is out of range: 20 kbit/s to 1 Gbit/s",
@@ -90,6 +97,8 @@ impl StreamConfig {
     pub(super) fn allocation(&self) -> AllocationConfig {
         AllocationConfig {
             target: self.target,
+            share: self.share,
+            judged_frames: self.judged_frames,
             interval: self.interval,
             // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
             dead_time: self.interval,
@@ -157,7 +166,7 @@ mod tests {
         assert_eq!(usual.allocation().check(), Ok(()));
         for (wrong, name) in [
             (StreamConfig { receivers: 0, ..usual }, "receivers"),
-            (StreamConfig { receivers: 65, ..usual }, "receivers"),
+            (StreamConfig { receivers: 257, ..usual }, "receivers"),
             (StreamConfig { start: BitRate::ZERO, ..usual }, "start_bps"),
             (StreamConfig { least: BitRate::ZERO, ..usual }, "least_bps"),
             (StreamConfig { most: BitRate::ZERO, ..usual }, "most_bps"),

@@ -1,0 +1,225 @@
+//! Arguments, and the configuration file with the same names.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use airbound_linux::privileges;
+use airbound_units::BitRate;
+use clap::{Args, Parser, Subcommand};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::error::RelayError;
+use crate::protocol::SMALLEST_DATAGRAM;
+
+/// Carries UDP between an edge and Wi-Fi stations, paced so that no queue builds up at the access point.
+#[derive(Debug, Parser)]
+#[command(name = "airbound relay", version, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Runs the edge: on the wire in front of the access point, or on it.
+    Edge(EdgeOptions),
+    /// Runs the client: on the station, in front of an application.
+    Client(ClientOptions),
+    /// Prints a line with a new key for a key file.
+    Key(MakeKey),
+}
+
+/// Options of both ends.
+#[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(super) struct EdgeOptions {
+    /// Address for the clients, as 0.0.0.0:7000
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<SocketAddr>,
+    /// Address of the backend: the application's server or a WireGuard endpoint
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) to: Option<SocketAddr>,
+    /// File with the clients' keys, readable by its owner only: NAME EPOCH KEY on each line
+    #[arg(long, value_name = "FILE")]
+    pub(super) keys: Option<PathBuf>,
+    /// Rate of a client before its first report [default: 5 Mbit/s]
+    #[arg(long, value_name = "RATE")]
+    pub(super) start: Option<BitRate>,
+    /// Lowest rate of a client, that of a silent one [default: 200 kbit/s]
+    #[arg(long, value_name = "RATE")]
+    pub(super) least: Option<BitRate>,
+    /// Highest rate of a client [default: 1 Gbit/s]
+    #[arg(long, value_name = "RATE")]
+    pub(super) most: Option<BitRate>,
+    /// Aggregation level to hold, in packets [default: 32]
+    #[arg(long, value_name = "PACKETS")]
+    pub(super) target: Option<f64>,
+    /// Largest datagram that is tried, in bytes [default: 1472]
+    #[arg(long, value_name = "BYTES")]
+    pub(super) largest: Option<u32>,
+    /// Address of the metrics, or "off" [default: 127.0.0.1:9479]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) metrics: Option<String>,
+    /// File of the journal [default: standard error]
+    #[arg(long, value_name = "FILE")]
+    pub(super) journal: Option<PathBuf>,
+    /// File with these options as keys; an option given here counts more
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(super) config: Option<PathBuf>,
+    /// Checks everything and says what would run
+    #[arg(long)]
+    #[serde(skip)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(super) struct ClientOptions {
+    /// Address of the edge
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) edge: Option<SocketAddr>,
+    /// Address for the application, as 127.0.0.1:5000
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<SocketAddr>,
+    /// File with this client's key, readable by its owner only; of several lines the last counts
+    #[arg(long, value_name = "FILE")]
+    pub(super) keys: Option<PathBuf>,
+    /// Wi-Fi interface whose receive rate is reported
+    #[arg(long, value_name = "NAME", conflicts_with = "phy_rate")]
+    pub(super) interface: Option<String>,
+    /// PHY rate to report where no interface tells it
+    #[arg(long, value_name = "RATE")]
+    pub(super) phy_rate: Option<BitRate>,
+    /// Largest datagram that is tried, in bytes [default: 1472]
+    #[arg(long, value_name = "BYTES")]
+    pub(super) largest: Option<u32>,
+    /// Address of the metrics [default: off]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) metrics: Option<String>,
+    /// File of the journal [default: standard error]
+    #[arg(long, value_name = "FILE")]
+    pub(super) journal: Option<PathBuf>,
+    /// File with these options as keys; an option given here counts more
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(super) config: Option<PathBuf>,
+    /// Checks everything and says what would run
+    #[arg(long)]
+    #[serde(skip)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct MakeKey {
+    /// Name of the client
+    #[arg(long, default_value = "client")]
+    pub(super) name: String,
+    /// Epoch of the key, 0 to 15: one more than that of the key it replaces
+    #[arg(long, default_value_t = 0)]
+    pub(super) epoch: u8,
+}
+
+macro_rules! merge {
+    ($given:ident, $file:ident, $($field:ident)+) => { $($given.$field = $given.$field.or($file.$field);)+ };
+}
+
+impl EdgeOptions {
+    /// These options, and those of the configuration file where none is given.
+    pub(super) fn with_file(mut self) -> Result<Self, RelayError> {
+        if let Some(path) = self.config.clone() {
+            let file: Self = read(&path)?;
+            merge!(self, file, listen to keys start least most target largest metrics journal);
+        }
+        Ok(self)
+    }
+}
+
+impl ClientOptions {
+    /// These options, and those of the configuration file where none is given.
+    pub(super) fn with_file(mut self) -> Result<Self, RelayError> {
+        if let Some(path) = self.config.clone() {
+            let file: Self = read(&path)?;
+            merge!(self, file, edge listen keys interface phy_rate largest metrics journal);
+        }
+        Ok(self)
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, RelayError> {
+    let text = privileges::read_trusted(path)?;
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        let problem = error.message().trim().replace('\n', "; ");
+        RelayError::Input(format!("{} line {line}: {problem}", path.display()))
+    })
+}
+
+/// An option that has to be there.
+pub(super) fn required<T>(option: Option<T>, name: &str) -> Result<T, RelayError> {
+    option.ok_or_else(|| {
+        RelayError::Input(format!("--{name} is missing, and no configuration file has {name}"))
+    })
+}
+
+/// The largest datagram, checked.
+pub(super) fn largest(given: Option<u32>, usual: u16) -> Result<u16, RelayError> {
+    let Some(bytes) = given else { return Ok(usual) };
+    u16::try_from(bytes).ok().filter(|bytes| (SMALLEST_DATAGRAM..=65_507).contains(bytes)).ok_or_else(|| {
+        RelayError::Input(format!("largest is {bytes}; allowed are {SMALLEST_DATAGRAM} to 65507 bytes"))
+    })
+}
+
+/// The address of the metrics; `None` for "off".
+pub(super) fn metrics(
+    given: Option<&str>,
+    usual: Option<SocketAddr>,
+) -> Result<Option<SocketAddr>, RelayError> {
+    match given {
+        None => Ok(usual),
+        Some("off") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|_| {
+            RelayError::Input(format!(
+                "metrics is \"{text}\"; allowed are an address with a port, and \"off\""
+            ))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_counts_more_than_the_file_and_the_file_names_its_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("relay.toml");
+        std::fs::write(&path, "listen = \"127.0.0.1:1\"\nto = \"127.0.0.1:2\"\nmost = \"2 Gbit/s\"\n")
+            .expect("a file");
+        let given = EdgeOptions {
+            listen: Some(SocketAddr::from(([127, 0, 0, 1], 9))),
+            config: Some(path.clone()),
+            ..EdgeOptions::default()
+        };
+        let merged = given.clone().with_file().expect("valid");
+        assert_eq!(merged.listen, given.listen);
+        assert_eq!(merged.most, Some(BitRate::from_mbps(2000)));
+        std::fs::write(&path, "listen = \"127.0.0.1:1\"\nport = 3\n").expect("a file");
+        let error = given.with_file().expect_err("an unknown key");
+        assert!(error.to_string().contains("relay.toml line 2: unknown field"), "{error}");
+        assert_eq!(error.code(), 2);
+    }
+
+    #[test]
+    fn values_out_of_range_are_one_sentence() {
+        assert_eq!(largest(Some(1199), 1472).expect_err("small").code(), 2);
+        assert_eq!(
+            largest(Some(70_000), 1472).expect_err("large").to_string(),
+            "largest is 70000; allowed are 1200 to 65507 bytes"
+        );
+        assert!(metrics(Some("on"), None).is_err());
+        assert_eq!(metrics(Some("off"), None).expect("valid"), None);
+    }
+}

@@ -1,0 +1,572 @@
+//! The edge: clients, their queues, and their shares of the air.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use core::net::SocketAddr;
+
+use airbound_senders::allocation::{ReceiverId, Share};
+use airbound_senders::stream::{Feedback, StreamConfig, StreamError, StreamSender};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+use super::entropy::Entropy;
+use super::event::{Event, Gone};
+use super::hello::{Answer, End, Hello, session_of};
+use super::key::{Key, KeyId};
+use super::lane::{ClientRow, Lane};
+use super::link::{Link, Transmit, parts};
+use super::mtu::LARGEST_DATAGRAM;
+use super::queue::Waiting;
+use super::session::{Refusal, Session, sent_at};
+use super::wire::{HEADER, Header, Kind};
+
+/// Distance of two looks at all clients.
+const TICK: Span = Span::from_millis(10);
+/// Longest time between two questions to the allocation for a client.
+const ASK: Span = Span::from_millis(50);
+/// Least distance of two events about a client's rate.
+const TELL: Span = Span::from_secs(1);
+/// Time after which an answer that was not used is void.
+const UNUSED: Span = Span::from_secs(10);
+/// Time after which a queue is looked at again whose client's new address is not proven.
+const UNPROVEN: Span = Span::from_millis(5);
+/// Buffers kept for further packets.
+const BUFFERS: usize = 1024;
+/// Events kept for the caller.
+const EVENTS: usize = 4096;
+
+/// Parameters of an edge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EdgeConfig {
+    /// Rates and reports. `receivers` is the largest number of clients.
+    pub stream: StreamConfig,
+    /// The largest datagram that is tried, bytes: 1472. 1200 to 65,507.
+    pub largest: u16,
+    /// Time without a packet after which a client is gone: 30 s.
+    pub idle: Span,
+}
+
+impl Default for EdgeConfig {
+    fn default() -> Self {
+        // The share of one of 256 slow stations is below a megabit a second.
+        let least = BitRate::from_kbps(200);
+        let share = Share::EqualAirtime;
+        let judged_frames = 4;
+        let stream = StreamConfig { receivers: 256, share, least, judged_frames, ..StreamConfig::default() };
+        Self { stream, largest: LARGEST_DATAGRAM, idle: Span::from_secs(30) }
+    }
+}
+
+/// A key of a client. A client has one for each epoch in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientKey {
+    /// The client.
+    pub name: String,
+    /// The epoch, 0 to 15.
+    pub epoch: u8,
+    /// The key.
+    pub key: Key,
+}
+
+/// The number of a client of an edge, as long as its keys are in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u16);
+
+/// Counters of an edge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EdgeCounts {
+    /// Packets of strangers: of another protocol, or that name no known key or session.
+    pub strangers: u64,
+    /// Packets with a wrong tag.
+    pub forged: u64,
+    /// Packets received before, or too old to know.
+    pub replayed: u64,
+    /// Datagrams of the backend for a client that is not there.
+    pub undeliverable: u64,
+}
+
+/// An answer that was not used yet.
+#[derive(Debug)]
+struct Pending {
+    session: Session,
+    nonce: [u8; 16],
+    answer: Vec<u8>,
+    resumes: bool,
+    from: SocketAddr,
+    made: Instant,
+}
+
+/// A client by its keys.
+#[derive(Debug, Default)]
+struct Known {
+    name: String,
+    /// Time of the newest hello taken.
+    hello: u64,
+    pending: Option<Pending>,
+    lane: Option<Lane>,
+}
+
+/// An edge.
+#[derive(Debug)]
+pub struct Edge {
+    config: EdgeConfig,
+    entropy: Entropy,
+    keys: BTreeMap<KeyId, (u16, u8, Key)>,
+    clients: Vec<Known>,
+    /// Client of each session.
+    sessions: BTreeMap<u32, u16>,
+    sender: StreamSender,
+    /// Clients with a queue, by the time of their next packet.
+    schedule: BTreeSet<(Instant, u16)>,
+    outbox: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+    buffers: Vec<Vec<u8>>,
+    counts: EdgeCounts,
+    tick: Instant,
+}
+
+impl Edge {
+    /// An edge for the clients with these keys.
+    ///
+    /// # Errors
+    /// [`StreamError`] for a parameter out of range, or more clients than `receivers`.
+    pub fn new(config: EdgeConfig, keys: &[ClientKey], entropy: Entropy) -> Result<Self, StreamError> {
+        let mut edge = Self {
+            config,
+            entropy,
+            keys: BTreeMap::new(),
+            clients: Vec::new(),
+            sessions: BTreeMap::new(),
+            sender: StreamSender::new(config.stream)?,
+            schedule: BTreeSet::new(),
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            buffers: Vec::new(),
+            counts: EdgeCounts::default(),
+            tick: Instant::ZERO,
+        };
+        edge.set_keys(Instant::ZERO, keys)?;
+        Ok(edge)
+    }
+
+    /// Takes another list of keys. Clients that are in both go on; those that are in the new one no longer are gone.
+    ///
+    /// # Errors
+    /// [`StreamError::Full`] for more clients than `receivers`; nothing changes then.
+    pub fn set_keys(&mut self, now: Instant, keys: &[ClientKey]) -> Result<(), StreamError> {
+        let names: BTreeSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+        if names.len() > usize::from(self.config.stream.receivers) {
+            return Err(StreamError::Full("there are keys for more clients than an edge serves: 256"));
+        }
+        for place in 0..self.clients.len() {
+            let known = &mut self.clients[place];
+            if !known.name.is_empty() && !names.contains(known.name.as_str()) {
+                self.leave(now, place as u16, Gone::NoKey);
+                let known = &mut self.clients[place];
+                if let Some(pending) = known.pending.take() {
+                    self.sessions.remove(&pending.session.id);
+                }
+                *known = Known::default();
+            }
+        }
+        self.keys.clear();
+        for ClientKey { name, epoch, key } in keys {
+            let is_named = |wanted: &str| self.clients.iter().position(|known| known.name == wanted);
+            let place = is_named(name).or_else(|| is_named("")).unwrap_or_else(|| {
+                self.clients.push(Known::default());
+                self.clients.len() - 1
+            });
+            self.clients[place].name.clone_from(name);
+            self.keys.insert(key.id(), (place as u16, *epoch, *key));
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram from the clients' side. Returns the datagram for the backend that it brings.
+    pub fn receive<'a>(
+        &'a mut self,
+        now: Instant,
+        from: SocketAddr,
+        packet: &'a [u8],
+    ) -> Option<(ClientId, &'a [u8])> {
+        let header = Header::read(packet)?;
+        if header.kind == Kind::Hello {
+            self.on_hello(now, from, packet);
+            return None;
+        }
+        let Some(&place) = self.sessions.get(&header.session) else {
+            self.counts.strangers += 1;
+            return None;
+        };
+        let newest = match self.open(now, place, &header, packet) {
+            Ok(newest) => newest,
+            Err(refusal) => {
+                match refusal {
+                    Refusal::Replayed => self.counts.replayed += 1,
+                    Refusal::Forged => self.counts.forged += 1,
+                }
+                return None;
+            }
+        };
+        let Known { name, lane, .. } = &mut self.clients[usize::from(place)];
+        let lane = lane.as_mut()?;
+        lane.counts.up_packets += 1;
+        lane.counts.up_bytes += packet.len() as u64;
+        if let Some(before) = lane.link.on_packet(now, from, packet.len(), newest, &mut self.entropy) {
+            note(&mut self.events, Event::Moved { client: name.clone(), from: before, to: from });
+            self.tick = now;
+        }
+        match header.kind {
+            Kind::Data => {
+                let lane = self.clients[usize::from(place)].lane.as_mut()?;
+                return lane.link.datagram(&header, packet).map(|datagram| (ClientId(place), datagram));
+            }
+            Kind::Report => self.on_report(now, place, packet.get(HEADER..).unwrap_or_default()),
+            Kind::Probe => {
+                if let Some(echo) = lane.link.echo(now, packet) {
+                    // To where the probe came from: what proves the address, or the size.
+                    self.control(now, place, echo, Some(from));
+                }
+            }
+            Kind::Echo => {
+                let shown = lane.link.on_echo(now, from, packet);
+                if shown.proven {
+                    note(&mut self.events, Event::Proven { client: name.clone(), address: from });
+                }
+                if shown.mtu {
+                    note(&mut self.events, Event::Mtu { client: name.clone(), bytes: lane.link.mtu() });
+                }
+            }
+            Kind::Close if newest => self.leave(now, place, Gone::Closed),
+            Kind::Close | Kind::Hello | Kind::Answer => {}
+        }
+        None
+    }
+
+    fn on_hello(&mut self, now: Instant, from: SocketAddr, packet: &[u8]) {
+        let hello = Hello::read(packet);
+        let known = hello.and_then(|hello| Some((hello, *self.keys.get(&hello.key)?)));
+        let Some((hello, (place, epoch, key))) = known else {
+            self.counts.strangers += 1;
+            return;
+        };
+        let client = &mut self.clients[usize::from(place)];
+        let again = client.pending.as_ref().is_some_and(|pending| pending.nonce == hello.nonce);
+        if hello.time <= client.hello && !(again && hello.time == client.hello) {
+            self.counts.replayed += 1;
+            return;
+        }
+        if hello.epoch != epoch || !Hello::is_of(packet, &key) {
+            self.counts.forged += 1;
+            return;
+        }
+        client.hello = hello.time;
+        if let Some(pending) = client.pending.as_mut().filter(|_| again) {
+            pending.from = from;
+            self.outbox.push_back(Transmit { to: from, bytes: pending.answer.clone() });
+            return;
+        }
+        let resumes = hello.resumes && client.lane.is_some();
+        let answer = Answer {
+            epoch,
+            resumes,
+            session: new_session(&mut self.entropy, &self.sessions),
+            time: hello.time,
+            nonce: self.entropy.bytes(),
+            receiver: place,
+            interval: u16::try_from(self.config.stream.interval.as_millis()).unwrap_or(u16::MAX),
+        };
+        let bytes = answer.encode(&key, &hello.nonce, sent_at(now));
+        let session = session_of(End::Edge, &key, &hello, &answer);
+        self.sessions.insert(answer.session, place);
+        self.outbox.push_back(Transmit { to: from, bytes: bytes.clone() });
+        let made = Pending { session, nonce: hello.nonce, answer: bytes, resumes, from, made: now };
+        if let Some(unused) = client.pending.replace(made) {
+            self.sessions.remove(&unused.session.id);
+        }
+    }
+
+    /// Checks a packet of a client's session. The first one under new keys brings them into force.
+    fn open(&mut self, now: Instant, place: u16, header: &Header, packet: &[u8]) -> Result<bool, Refusal> {
+        let client = &mut self.clients[usize::from(place)];
+        match &mut client.pending {
+            Some(pending) if pending.session.id == header.session => {
+                pending.session.open(header, packet)?;
+                self.use_pending(now, place);
+                Ok(true)
+            }
+            _ => client.lane.as_mut().map_or(Err(Refusal::Forged), |lane| lane.link.open(header, packet)),
+        }
+    }
+
+    fn use_pending(&mut self, now: Instant, place: u16) {
+        let client = &mut self.clients[usize::from(place)];
+        let Some(Pending { session, from, resumes, .. }) = client.pending.take() else { return };
+        let epoch = session.epoch;
+        let resumes = resumes && client.lane.is_some();
+        let event = Event::Joined { client: client.name.clone(), address: from, epoch, resumes };
+        match &mut client.lane {
+            Some(lane) if resumes => {
+                if let Some(ended) = lane.link.replace(now, session, from) {
+                    self.sessions.remove(&ended);
+                }
+            }
+            _ => {
+                self.forget_lane(place);
+                // There are as many places as names.
+                let _ = self.sender.join(now, ReceiverId(place), [0; 16]);
+                let link = Link::new(now, session, from, self.config.largest);
+                let lane = Lane::new(now, link, self.config.stream.start);
+                self.clients[usize::from(place)].lane = Some(lane);
+            }
+        }
+        self.tick = now;
+        note(&mut self.events, event);
+    }
+
+    fn on_report(&mut self, now: Instant, place: u16, feedback: &[u8]) {
+        let Some(lane) = &mut self.clients[usize::from(place)].lane else { return };
+        // A client speaks for itself only.
+        let own = Feedback::receiver_of(feedback) == Ok(ReceiverId(place));
+        if own && self.sender.report(now, feedback).is_ok() {
+            lane.ask = now;
+        } else {
+            lane.counts.refused_reports += 1;
+        }
+    }
+
+    /// Takes a datagram of the backend for a client.
+    pub fn enqueue(&mut self, now: Instant, client: ClientId, datagram: &[u8]) {
+        let lane = self.clients.get_mut(usize::from(client.0)).and_then(|known| known.lane.as_mut());
+        let Some(lane) = lane else {
+            self.counts.undeliverable += 1;
+            return;
+        };
+        let Some(parts) = parts(datagram, lane.link.payload()) else {
+            lane.counts.too_large += 1;
+            return;
+        };
+        if lane.queue.is_empty() {
+            lane.next = lane.next.max(now);
+        }
+        for (flags, part) in parts {
+            let mut bytes = self.buffers.pop().unwrap_or_default();
+            bytes.clear();
+            bytes.resize(HEADER, 0);
+            bytes.extend_from_slice(part);
+            lane.queue.push(Waiting { at: now, flags, bytes });
+        }
+        reclaim(&mut self.buffers, lane);
+        if lane.scheduled.is_none() {
+            let at = lane.next.max(now);
+            lane.scheduled = Some(at);
+            self.schedule.insert((at, client.0));
+        }
+    }
+
+    /// The next datagram to send now.
+    pub fn transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(control) = self.outbox.pop_front() {
+            return Some(control);
+        }
+        loop {
+            let &(at, place) = self.schedule.first().filter(|(at, _)| *at <= now)?;
+            self.schedule.remove(&(at, place));
+            let Some(lane) = self.clients[usize::from(place)].lane.as_mut() else { continue };
+            lane.scheduled = None;
+            if !lane.link.path.may_send(lane.queue.next_length()) {
+                schedule(&mut self.schedule, lane, place, now + UNPROVEN);
+                continue;
+            }
+            let packet_time = lane.time_of(lane.queue.next_length());
+            let packet = lane.queue.pop(now, packet_time);
+            reclaim(&mut self.buffers, lane);
+            let Some(Waiting { flags, mut bytes, .. }) = packet else { continue };
+            lane.link.seal(now, Kind::Data, flags, &mut bytes);
+            lane.on_sent(now, bytes.len());
+            let next = lane.next;
+            if !lane.queue.is_empty() {
+                schedule(&mut self.schedule, lane, place, next);
+            }
+            let to = lane.link.path.address;
+            self.on_sent(now, place, bytes.len());
+            return Some(Transmit { to, bytes });
+        }
+    }
+
+    /// Gives back the buffer of a sent datagram.
+    pub fn recycle(&mut self, bytes: Vec<u8>) {
+        if self.buffers.len() < BUFFERS {
+            self.buffers.push(bytes);
+        }
+    }
+
+    fn on_sent(&mut self, now: Instant, place: u16, length: usize) {
+        if let Some(lane) = &mut self.clients[usize::from(place)].lane {
+            lane.counts.down_packets += 1;
+            lane.counts.down_bytes += length as u64;
+        }
+        // Known, and of a valid size.
+        let _ = self.sender.sent(ReceiverId(place), now, 1, ByteCount::new(length as u64));
+    }
+
+    fn control(&mut self, now: Instant, place: u16, bytes: Vec<u8>, to: Option<SocketAddr>) {
+        let Some(lane) = &self.clients[usize::from(place)].lane else { return };
+        let to = to.unwrap_or(lane.link.path.address);
+        self.on_sent(now, place, bytes.len());
+        self.outbox.push_back(Transmit { to, bytes });
+    }
+
+    /// Does what is due: probes, rates, farewells.
+    pub fn tick(&mut self, now: Instant) {
+        if now < self.tick {
+            return;
+        }
+        self.tick = now + TICK;
+        for place in 0..self.clients.len() as u16 {
+            let client = &mut self.clients[usize::from(place)];
+            if let Some(unused) = client.pending.take_if(|pending| now.since(pending.made) >= UNUSED) {
+                self.sessions.remove(&unused.session.id);
+            }
+            let Some(lane) = &mut client.lane else { continue };
+            if let Some(ended) = lane.link.expire(now) {
+                self.sessions.remove(&ended);
+            }
+            let silence = now.since(lane.link.heard);
+            if silence >= self.config.idle {
+                self.leave(now, place, Gone::Silent(silence));
+                continue;
+            }
+            let before = lane.link.mtu();
+            let probes: Vec<Vec<u8>> = lane.link.probes(now, &mut self.entropy).collect();
+            let after = lane.link.mtu();
+            if after != before {
+                note(&mut self.events, Event::Mtu { client: client.name.clone(), bytes: after });
+            }
+            if now >= lane.ask {
+                self.ask(now, place);
+            }
+            for probe in probes {
+                self.control(now, place, probe, None);
+            }
+        }
+    }
+
+    /// Asks the allocation for a client's rate.
+    fn ask(&mut self, now: Instant, place: u16) {
+        let Known { name, lane: Some(lane), .. } = &mut self.clients[usize::from(place)] else { return };
+        let Ok(decision) = self.sender.poll(ReceiverId(place), now) else { return };
+        let slower = decision.rate < lane.rate;
+        lane.rate = decision.rate;
+        lane.ask = decision.next.min(now + ASK).max(now + TICK);
+        lane.decision = Some(decision);
+        if !slower && let Some(at) = lane.scheduled {
+            // A packet that waits for its turn at a rate that was much lower goes at the new one.
+            let next = now + lane.time_of(lane.queue.next_length());
+            if next < at {
+                self.schedule.remove(&(at, place));
+                lane.next = lane.next.min(next);
+                schedule(&mut self.schedule, lane, place, next);
+            }
+        }
+        let is_new = lane.told.is_none_or(|(reason, at)| reason != decision.reason && now.since(at) >= TELL);
+        if is_new {
+            lane.told = Some((decision.reason, now));
+            let (rate, level, reason) = (decision.rate, decision.level, decision.reason);
+            note(&mut self.events, Event::Rate { client: name.clone(), rate, level, reason });
+        }
+    }
+
+    fn leave(&mut self, now: Instant, place: u16, why: Gone) {
+        if self.clients[usize::from(place)].lane.is_none() {
+            return;
+        }
+        self.forget_lane(place);
+        let _ = self.sender.leave(now, ReceiverId(place));
+        let client = &mut self.clients[usize::from(place)];
+        // Its clock may have been set back when it comes again; an old hello alone does nothing.
+        client.hello = 0;
+        note(&mut self.events, Event::Left { client: client.name.clone(), why });
+    }
+
+    fn forget_lane(&mut self, place: u16) {
+        let Some(lane) = self.clients[usize::from(place)].lane.take() else { return };
+        lane.link.sessions().for_each(|session| {
+            self.sessions.remove(&session);
+        });
+        if let Some(at) = lane.scheduled {
+            self.schedule.remove(&(at, place));
+        }
+    }
+
+    /// When to call [`Self::tick`] and [`Self::transmit`] if nothing happens before; `None` without clients.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        if !self.outbox.is_empty() {
+            return Some(Instant::ZERO);
+        }
+        let tick = (!self.sessions.is_empty()).then_some(self.tick);
+        let packet = self.schedule.first().map(|(at, _)| *at);
+        [tick, packet].into_iter().flatten().min()
+    }
+
+    /// The next event.
+    pub fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The number of a client that has joined.
+    #[must_use]
+    pub fn client(&self, name: &str) -> Option<ClientId> {
+        let is_here = |known: &Known| known.name == name && known.lane.is_some();
+        self.clients.iter().position(is_here).map(|place| ClientId(place as u16))
+    }
+
+    /// The clients that have joined, by number.
+    pub fn rows(&self) -> impl Iterator<Item = (ClientId, ClientRow)> {
+        let rows = self.clients.iter().enumerate();
+        rows.filter_map(|(place, known)| {
+            Some((ClientId(place as u16), known.lane.as_ref()?.row(&known.name)))
+        })
+    }
+
+    /// Counters of packets that were not taken.
+    #[must_use]
+    pub const fn counts(&self) -> EdgeCounts {
+        self.counts
+    }
+
+    /// Number of sessions, used and unused: at most three a client.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+}
+
+fn schedule(schedule: &mut BTreeSet<(Instant, u16)>, lane: &mut Lane, place: u16, at: Instant) {
+    lane.scheduled = Some(at);
+    schedule.insert((at, place));
+}
+
+fn reclaim(buffers: &mut Vec<Vec<u8>>, lane: &mut Lane) {
+    for bytes in lane.queue.take_dropped() {
+        if buffers.len() < BUFFERS {
+            buffers.push(bytes);
+        }
+    }
+}
+
+fn note(events: &mut VecDeque<Event>, event: Event) {
+    if events.len() < EVENTS {
+        events.push_back(event);
+    }
+}
+
+/// A number that no session has.
+fn new_session(entropy: &mut Entropy, taken: &BTreeMap<u32, u16>) -> u32 {
+    loop {
+        let session = entropy.number() as u32;
+        if session != 0 && !taken.contains_key(&session) {
+            return session;
+        }
+    }
+}
