@@ -59,8 +59,8 @@ fn estimates(member: u16, step: u64) -> [Value; 2] {
     let vary = |base: u64| base + (u64::from(member) * 7919 + step * 104_729) % base;
     let (up, down) = (vary(900_000), vary(4_000_000));
     [
-        json!({"up": {"member": member, "rate": up, "kind": if member % 3 == 0 { "at-least" } else { "exact" }}}),
-        json!({"down": {"member": member, "rate": down, "kind": if member % 3 == 0 { "at-least" } else { "exact" }}}),
+        json!({"up": {"member": member, "rate": up, "kind": if member.is_multiple_of(3) { "at-least" } else { "exact" }}}),
+        json!({"down": {"member": member, "rate": down, "kind": if member.is_multiple_of(3) { "at-least" } else { "exact" }}}),
     ]
 }
 
@@ -119,12 +119,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut acks: Vec<Vec<Value>> = vec![Vec::new(); 1000];
     for step in 1..=seconds * 5 {
         let due = began + Duration::from_millis(200) * step as u32;
-        for room in 0..1000_usize {
-            let mut inputs = std::mem::take(&mut acks[room]);
+        for (room, acks) in acks.iter_mut().enumerate() {
+            let mut inputs = std::mem::take(acks);
             inputs.extend((1..=10).flat_map(|member| estimates(member, step + room as u64)));
             let (reply, took) =
                 caller.ask(&json!({"room": format!("r{room}"), "at": step * 200, "inputs": inputs}))?;
-            acks[room] = acknowledge(&reply);
+            *acks = acknowledge(&reply);
             times.push(took.as_secs_f64() * 1e3);
         }
         thread::sleep(due.saturating_duration_since(Instant::now()));

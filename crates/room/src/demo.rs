@@ -24,7 +24,7 @@ const CAMERA: f64 = 1.2e6;
 const SLOTS: usize = 7;
 
 /// A datagram on the link: its destination if it goes to the room, its source, its bytes.
-type Parcel = (Option<SocketAddr>, SocketAddr, Vec<u8>);
+type Carried = (Option<SocketAddr>, SocketAddr, Vec<u8>);
 
 /// One synthetic participant with its socket and its link.
 struct Actor {
@@ -32,7 +32,7 @@ struct Actor {
     socket: UdpSocket,
     link: Option<Link>,
     /// Packets on the link: when they arrive, in order, towards the room or from it.
-    under_way: BTreeMap<(Instant, u64), Parcel>,
+    under_way: BTreeMap<(Instant, u64), Carried>,
     count: u64,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Guest {
 }
 
 /// A datagram under way: whether it goes to the room, the address of its guest, its bytes.
-type Parcel = (bool, SocketAddr, Vec<u8>);
+type Carried = (bool, SocketAddr, Vec<u8>);
 
 /// Everything that the test runs.
 pub(crate) struct World {
@@ -39,7 +39,7 @@ pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) start: Instant,
     server: SocketAddr,
-    wire: BTreeMap<(Instant, u64), Parcel>,
+    wire: BTreeMap<(Instant, u64), Carried>,
     count: u64,
 }
 
