@@ -6,7 +6,7 @@
 # (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi
+.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -99,6 +99,20 @@ capi: ## builds libairbound into target/capi: header, libraries, pkg-config and 
 	$(CARGO) build --release $(LOCKED) --package airbound-capi
 	@packaging/library/install.sh target/release target/capi
 	@ls target/capi/include/* target/capi/lib/libairbound*
+
+room: ## builds the program airbound-room beside airbound (a workspace of its own; docs/use/room.md)
+	@scripts/require.sh cargo linker crates
+	$(CARGO) build --release $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room
+	@mkdir -p target/release && cp target/room/release/airbound-room target/release/
+
+room-test: ## checks and tests the room
+	@scripts/require.sh cargo linker clippy crates
+	$(CARGO) fmt --manifest-path crates/room/Cargo.toml --check
+	$(CARGO) clippy $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room --all-targets -- -D warnings
+	$(CARGO) test $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room $(ARGS)
+
+room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromium and npm
+	@crates/room/tests/browsers/run.sh target/release/airbound-room
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates

@@ -2,7 +2,7 @@
 """Checks the documents, the commands in them, and the site's search.
 
   scripts/docs.py check               links, anchors, widths, pages, marks of commands
-  scripts/docs.py run [PAGE ...]      runs the commands marked `ci` as they stand, page by page
+  scripts/docs.py run [PAGE ...]      runs the commands marked `ci` as they stand, page by page; `sh,ci,needs-PROGRAM` is SKIPPED without it
   scripts/docs.py list [KIND]         names the blocks of commands of a kind: ci, long, device
   scripts/docs.py search              asks the built site for every scenario key (needs chromium)
 """
@@ -21,6 +21,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 100
 KINDS = ("ci", "long", "device")
+# A third mark of a block: what it needs, and how that is looked for.
+NEEDS = {"needs-chromium": "command -v chromium", "needs-aioquic": "python3 -c 'import aioquic'"}
 # Pages that a command writes: their rows are as wide as they are.
 WRITTEN = ROOT / "docs/results/tables"
 KEYS = ROOT / "docs/reference/scenario-keys.md"
@@ -96,7 +98,8 @@ def check():
                 elif anchor and other.suffix == ".md" and anchor not in anchors(other):
                     wrong.append(f"{named(page)}:{number}: {path or 'the page'} has no heading #{anchor}")
         for number, marks, block in blocks(page):
-            if marks[0] in ("sh", "bash", "shell", "console") and (len(marks) != 2 or marks[1] not in KINDS):
+            is_marked = len(marks) > 1 and marks[1] in KINDS and all(mark in NEEDS for mark in marks[2:])
+            if marks[0] in ("sh", "bash", "shell", "console") and not is_marked:
                 wrong.append(f"{named(page)}:{number}: commands without a mark; allowed are ```sh,{{{','.join(KINDS)}}}")
     for page in sorted((ROOT / "docs").rglob("*.md")):
         if page != summary and page.resolve() not in listed:
@@ -113,8 +116,15 @@ def check():
 def commands(kind):
     for page in pages():
         for number, marks, block in blocks(page):
-            if marks[0] == "sh" and marks[1:] == [kind]:
+            if marks[0] == "sh" and marks[1:2] == [kind]:
                 yield page, number, block
+
+
+def lacking(page, number, environment):
+    """What the block at a line needs and this machine has not."""
+    marks = next(marks for first, marks, _ in blocks(page) if first == number)
+    found = lambda ask: subprocess.run(ask, shell=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    return [mark for mark in marks[2:] if not found(NEEDS[mark])]
 
 
 def run(only):
@@ -122,7 +132,8 @@ def run(only):
     program = ROOT / "target/release"
     if not (program / "airbound").exists():
         sys.exit("docs: there is no target/release/airbound; build it with: make build")
-    environment = os.environ | {"PATH": f"{program}:{os.environ['PATH']}", "COLUMNS": "100"}
+    # Packages of recipes, where scripts/require.sh put some there.
+    environment = os.environ | {"PATH": f"{program}:{ROOT / 'target/recipes/bin'}:{os.environ['PATH']}", "COLUMNS": "100"}
     failed, count = [], 0
     for page in pages():
         own = [(number, block) for at, number, block in commands("ci") if at == page]
@@ -135,6 +146,9 @@ def run(only):
                 shell=True, cwd=ROOT, check=True,
             )
             for number, block in own:
+                if missing := lacking(page, number, environment):
+                    print(f"SKIPPED {named(page)}:{number}: {', '.join(missing)}", flush=True)
+                    continue
                 count += 1
                 began = time.monotonic()
                 done = subprocess.run(

@@ -63,6 +63,7 @@ layers() {
     imports senders "units" || bad=1
     imports capi "units senders" || bad=1
     imports relay "units senders linux" || bad=1
+    imports room "units senders" || bad=1
     imports control "units wifi" || bad=1
     imports scenario "units wifi air traffic senders control" || bad=1
     imports sim "units random wifi record air traffic senders control scenario" || bad=1

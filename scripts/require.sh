@@ -2,7 +2,7 @@
 # Usage: scripts/require.sh TOOL...
 # Checks that each tool is installed. Installs Debian packages (as root), rustup components and crates; for other missing tools it prints
 # how to install them, and exits with 1.
-# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only)
+# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only); chromium aioquic (for recipes of docs/use/emulate.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -104,6 +104,20 @@ require_qemu() {
     fail "QEMU for x86" "sudo apt-get install --no-install-recommends qemu-system-x86"
 }
 
+require_chromium() {
+    has chromium && return
+    debian chromium && has chromium && return
+    fail "the browser chromium" "sudo apt-get install --no-install-recommends chromium"
+}
+
+# A Python package, in a folder that scripts/docs.py puts on the path.
+require_aioquic() {
+    python3 -c 'import aioquic' 2>/dev/null && return
+    [ -x target/recipes/bin/python3 ] && target/recipes/bin/python3 -c 'import aioquic' 2>/dev/null && return
+    python3 -m venv target/recipes >/dev/null 2>&1 && target/recipes/bin/pip install --quiet aioquic >/dev/null 2>&1 && return
+    fail "the Python package aioquic" "pip install aioquic"
+}
+
 for tool in "$@"; do
     case $tool in
         cargo) require_cargo ;;
@@ -112,6 +126,8 @@ for tool in "$@"; do
         rustfmt) require_component rustfmt fmt rustfmt ;;
         clippy) require_component clippy clippy rust-clippy ;;
         qemu) require_qemu ;;
+        chromium) require_chromium ;;
+        aioquic) require_aioquic ;;
         *)
             say "$0: unknown tool $tool"
             exit 2

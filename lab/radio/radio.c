@@ -72,14 +72,26 @@ static int lab_add_interface(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 	return 0;
 }
 
+/* Networks of a radio share a timer: their beacons follow each other. */
+static void lab_set_beaconing(struct lab_radio *radio, struct ieee80211_vif *vif, bool beacons)
+{
+	struct lab_vif *own = (void *)vif->drv_priv;
+
+	if (own->beacons == beacons)
+		return;
+	own->beacons = beacons;
+	radio->beaconing += beacons ? 1 : -1;
+	if (!radio->beaconing)
+		hrtimer_cancel(&radio->beacon_timer);
+	else if (beacons && radio->beaconing == 1)
+		hrtimer_start(&radio->beacon_timer, radio->beacon_interval, HRTIMER_MODE_REL_SOFT);
+}
+
 static void lab_remove_interface(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 {
 	struct lab_radio *radio = hw->priv;
 
-	if (radio->beaconing == vif) {
-		radio->beaconing = NULL;
-		hrtimer_cancel(&radio->beacon_timer);
-	}
+	lab_set_beaconing(radio, vif, false);
 	/* Held frames point to the interface. */
 	lab_drop_held(radio);
 }
@@ -98,31 +110,38 @@ static void lab_configure_filter(struct ieee80211_hw *hw, unsigned int changed, 
 	*flags &= FIF_ALLMULTI | FIF_BCN_PRBRESP_PROMISC | FIF_PROBE_REQ;
 }
 
+static void lab_send_beacon(void *data, u8 *mac, struct ieee80211_vif *vif)
+{
+	struct lab_radio *radio = data;
+	struct lab_vif *own = (void *)vif->drv_priv;
+	struct ieee80211_tx_info *info;
+	struct sk_buff *skb;
+
+	if (!READ_ONCE(own->beacons))
+		return;
+	skb = ieee80211_beacon_get(radio->hw, vif, 0);
+	if (!skb)
+		return;
+	info = IEEE80211_SKB_CB(skb);
+	/* Beacons use the lowest rate, without rate control. */
+	info->control.rates[0].idx = 0;
+	info->control.rates[0].flags = 0;
+	info->control.rates[0].count = 1;
+	info->control.rates[1].idx = -1;
+	info->control.vif = NULL;
+	skb_set_queue_mapping(skb, IEEE80211_AC_VO);
+	lab_transmit(radio, skb, NULL, LAB_FRAME_BEACON | LAB_FRAME_NOACK);
+	while ((skb = ieee80211_get_buffered_bc(radio->hw, vif)))
+		lab_transmit(radio, skb, NULL, 0);
+}
+
 static enum hrtimer_restart lab_on_beacon(struct hrtimer *timer)
 {
 	struct lab_radio *radio = container_of(timer, struct lab_radio, beacon_timer);
-	struct ieee80211_vif *vif = READ_ONCE(radio->beaconing);
-	struct sk_buff *skb;
 
-	if (!vif)
+	if (!READ_ONCE(radio->beaconing))
 		return HRTIMER_NORESTART;
-	rcu_read_lock();
-	skb = ieee80211_beacon_get(radio->hw, vif, 0);
-	if (skb) {
-		struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
-
-		/* Beacons use the lowest rate, without rate control. */
-		info->control.rates[0].idx = 0;
-		info->control.rates[0].flags = 0;
-		info->control.rates[0].count = 1;
-		info->control.rates[1].idx = -1;
-		info->control.vif = NULL;
-		skb_set_queue_mapping(skb, IEEE80211_AC_VO);
-		lab_transmit(radio, skb, NULL, LAB_FRAME_BEACON | LAB_FRAME_NOACK);
-		while ((skb = ieee80211_get_buffered_bc(radio->hw, vif)))
-			lab_transmit(radio, skb, NULL, 0);
-	}
-	rcu_read_unlock();
+	ieee80211_iterate_active_interfaces_atomic(radio->hw, IEEE80211_IFACE_ITER_NORMAL, lab_send_beacon, radio);
 	hrtimer_forward_now(timer, radio->beacon_interval);
 	return HRTIMER_RESTART;
 }
@@ -134,14 +153,9 @@ static void lab_bss_info_changed(struct ieee80211_hw *hw, struct ieee80211_vif *
 
 	if (!(changed & BSS_CHANGED_BEACON_ENABLED))
 		return;
-	if (conf->enable_beacon) {
+	if (conf->enable_beacon)
 		radio->beacon_interval = ns_to_ktime((u64)conf->beacon_int * 1024 * NSEC_PER_USEC);
-		radio->beaconing = vif;
-		hrtimer_start(&radio->beacon_timer, radio->beacon_interval, HRTIMER_MODE_REL_SOFT);
-	} else {
-		radio->beaconing = NULL;
-		hrtimer_cancel(&radio->beacon_timer);
-	}
+	lab_set_beaconing(radio, vif, conf->enable_beacon);
 }
 
 static int lab_conf_tx(struct ieee80211_hw *hw, struct ieee80211_vif *vif, unsigned int link, u16 category,
@@ -292,6 +306,20 @@ static void lab_init_beacon_timer(struct lab_radio *radio)
 #endif
 }
 
+/* Several networks of an access point. Their addresses differ in the last byte. */
+static const struct ieee80211_iface_limit lab_limits[] = {
+	{ .max = LAB_MOST_NETWORKS, .types = BIT(NL80211_IFTYPE_AP) },
+	{ .max = 1, .types = BIT(NL80211_IFTYPE_STATION) },
+};
+
+static const struct ieee80211_iface_combination lab_combination = {
+	.limits = lab_limits,
+	.n_limits = ARRAY_SIZE(lab_limits),
+	.max_interfaces = LAB_MOST_NETWORKS,
+	.num_different_channels = 1,
+	.beacon_int_infra_match = true,
+};
+
 static int lab_add_radio(unsigned int index)
 {
 	struct ieee80211_hw *hw = ieee80211_alloc_hw(sizeof(struct lab_radio), &lab_ops);
@@ -314,6 +342,7 @@ static int lab_add_radio(unsigned int index)
 	SET_IEEE80211_PERM_ADDR(hw, radio->address);
 
 	hw->sta_data_size = sizeof(struct lab_sta);
+	hw->vif_data_size = sizeof(struct lab_vif);
 	lab_offer_tid_config(hw);
 	hw->queues = IEEE80211_NUM_ACS;
 	hw->max_rates = LAB_RATES;
@@ -331,6 +360,8 @@ static int lab_add_radio(unsigned int index)
 	ieee80211_hw_set(hw, PS_NULLFUNC_STACK);
 	hw->wiphy->bands[NL80211_BAND_5GHZ] = &radio->band;
 	hw->wiphy->interface_modes = BIT(NL80211_IFTYPE_STATION) | BIT(NL80211_IFTYPE_AP);
+	hw->wiphy->iface_combinations = &lab_combination;
+	hw->wiphy->n_iface_combinations = 1;
 	hw->wiphy->regulatory_flags |= REGULATORY_CUSTOM_REG;
 	wiphy_apply_custom_regulatory(hw->wiphy, &lab_domain);
 	wiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AIRTIME_FAIRNESS);

@@ -12,6 +12,7 @@
 #include "channel.h"
 
 #define LAB_MOST_RADIOS 17	/* an access point and sixteen stations */
+#define LAB_MOST_NETWORKS 4	/* of a radio */
 #define LAB_MOST_DEPTH 1500	/* leaves room for the other categories */
 #define LAB_SLOTS 2048		/* most frames of a radio; a power of two */
 
@@ -31,6 +32,11 @@ struct lab_sta {
 	struct lab_tid tids[LAB_TIDS];
 };
 
+/* The driver's data of an interface (ieee80211_vif.drv_priv). */
+struct lab_vif {
+	bool beacons;
+};
+
 /* A radio: one phy of mac80211. */
 struct lab_radio {
 	struct ieee80211_hw *hw;
@@ -45,7 +51,7 @@ struct lab_radio {
 	struct lab_tid tids[LAB_TIDS];		/* for stations without own settings */
 
 	spinlock_t pump_lock;			/* one round of scheduling at a time */
-	struct ieee80211_vif *beaconing;
+	unsigned int beaconing;			/* networks that send beacons */
 	ktime_t beacon_interval;
 	struct hrtimer beacon_timer;
 

@@ -1,6 +1,9 @@
 """Programs that nobody here wrote, over the simulated air (studies/emulate/programs.py). One that is not installed is skipped."""
 
 import importlib.util
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,3 +63,21 @@ def test_a_program_works_over_the_air(name: str, emulate: Emulate) -> None:
     assert HOLDS[name](figures), figures
     net.close()
     assert net.timing["packets"] > 20
+
+
+def test_the_network_plan_of_a_quic_simulator() -> None:
+    for tool in ("ip", "ethtool", "ping", "unshare"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"SKIPPED: there is no {tool}")
+    try:
+        with airbound.emulate("hello"):
+            pass
+    except airbound.EmulationError as error:
+        pytest.skip(f"SKIPPED: no emulation here: {error}")
+    own = Path(sys.executable).with_name("airbound")
+    words = [sys.executable, str(FILE.with_name("interop.py")), "--program", str(own), "--megabytes", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    if "Operation not permitted" in done.stderr and os.geteuid() != 0:
+        pytest.skip(f"SKIPPED: no namespaces here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ping" in done.stdout

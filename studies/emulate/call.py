@@ -3,8 +3,10 @@
 
   call.py serve                        the signalling server and one end of the call, on HTTP port 8080
   call.py join HOST [--seconds 20]     the other end; prints the figures of both as JSON
+          [--size 320x180] [--most KBPS] [--one-way]
 
-Each end sends a video of noise (320x180, 30 frames a second), since the picture of Chromium's own false camera hardly takes a bit.
+Each end sends a video of noise (30 frames a second), since the picture of Chromium's own false camera hardly takes a bit; with `--one-way`
+only the server does. The latency of a frame is from its capture to its display; both ends have one clock.
 Addresses are shown to the other end (`WebRtcHideLocalIpsWithMdns` off): hosts of an emulation have no multicast DNS.
 """
 
@@ -23,7 +25,7 @@ import time
 import urllib.request
 
 PORT = 8080
-WIDTH, HEIGHT, FPS = 320, 180, 30
+FPS = 30
 #: Edge of a block of one brightness; smaller ones take more than a call of this size is given.
 BLOCK = 10
 
@@ -34,17 +36,21 @@ const me = words.get("me"), other = me === "caller" ? "answerer" : "caller", sec
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const post = (name, value) => fetch("/" + name, { method: "POST", body: JSON.stringify(value) });
 const take = async (name) => { for (;;) { const got = await fetch("/" + name); if (got.status === 200) return got.json(); await wait(100); } };
-const gaps = [];
+const gaps = [], latencies = [], [width, height] = words.get("size").split("x").map(Number), most = Number(words.get("most"));
+const sends = me === "answerer" || words.get("both") === "1";
 let before = null;
-function onFrame(now) {
+function onFrame(now, about) {
+  if (about.captureTime !== undefined) latencies.push(now - about.captureTime);
   if (before !== null) gaps.push(now - before);
   before = now;
   document.getElementById("other").requestVideoFrameCallback(onFrame);
 }
 async function call() {
   const peer = new RTCPeerConnection();
-  const camera = await navigator.mediaDevices.getUserMedia({ video: { width: %d, height: %d, frameRate: %d } });
-  camera.getTracks().forEach((track) => peer.addTrack(track, camera));
+  if (sends) {
+    const camera = await navigator.mediaDevices.getUserMedia({ video: { width, height, frameRate: %d } });
+    camera.getTracks().forEach((track) => peer.addTrack(track, camera));
+  } else peer.addTransceiver("video", { direction: "recvonly" });
   peer.ontrack = (event) => { const video = document.getElementById("other"); video.srcObject = event.streams[0];
     video.requestVideoFrameCallback(onFrame); };
   const gathered = new Promise((done) => { peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done(); });
@@ -63,6 +69,11 @@ async function call() {
     if (tries > 150) throw new Error("no connection: " + peer.iceConnectionState);
     await wait(100);
   }
+  if (sends && most > 0) for (const sender of peer.getSenders()) {
+    const parameters = sender.getParameters();
+    parameters.encodings.forEach((encoding) => { encoding.maxBitrate = 1000 * most; });
+    await sender.setParameters(parameters);
+  }
   await wait(1000 * seconds);
   const figures = {};
   for (const one of (await peer.getStats()).values()) {
@@ -74,12 +85,16 @@ async function call() {
   }
   gaps.sort((a, b) => a - b);
   figures.gap_p99_ms = gaps[Math.floor(gaps.length * 0.99)];
+  latencies.sort((a, b) => a - b);
+  for (const share of [50, 95, 99]) figures["latency_p" + share + "_ms"] = latencies[Math.floor(latencies.length * share / 100)];
+  figures.later_than_100_ms = latencies.filter((latency) => latency > 100).length;
+  figures.of = latencies.length;
   figures.gaps_over_100_ms = gaps.filter((gap) => gap > 100).length;
-  for (const key in figures) figures[key] = Math.round(figures[key] * 10) / 10;
+  for (const key in figures) if (figures[key] !== undefined) figures[key] = Math.round(figures[key] * 10) / 10;
   await post(me, figures);
 }
 call().catch((error) => post(me, { error: String(error) }));
-</script>""" % (WIDTH, HEIGHT, FPS)
+</script>""" % FPS
 
 
 class Meeting(http.server.BaseHTTPRequestHandler):
@@ -108,7 +123,7 @@ class Meeting(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/begin":
             Meeting.said.clear()
-            Meeting.started.append(browse("localhost", "answerer", float(body)))
+            Meeting.started.append(browse("localhost", "answerer", json.loads(body)))
         elif self.path == "/end":
             while Meeting.started:
                 end(Meeting.started.pop())
@@ -120,26 +135,27 @@ class Meeting(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def noise(path):
+def noise(path, size):
     """A second of noise in blocks as Y4M, which an encoder cannot make small."""
     source = random.Random(1)
+    width, height = map(int, size.split("x"))
     with open(path, "wb") as file:
-        file.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
+        file.write(f"YUV4MPEG2 W{width} H{height} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
         for _ in range(FPS):
             file.write(b"FRAME\n")
-            for _ in range(HEIGHT // BLOCK):
-                file.write(b"".join(bytes([value]) * BLOCK for value in source.randbytes(WIDTH // BLOCK)) * BLOCK)
-            file.write(bytes([128]) * (WIDTH * HEIGHT // 2))
+            for _ in range(height // BLOCK):
+                file.write(b"".join(bytes([value]) * BLOCK for value in source.randbytes(width // BLOCK)) * BLOCK)
+            file.write(bytes([128]) * (width * height // 2))
 
 
-def browse(host, me, seconds):
+def browse(host, me, asked):
     """Starts a Chromium as one end of the call: the process and its folder."""
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         sys.exit("call: there is no chromium; on Debian: apt-get install chromium")
     place = tempfile.TemporaryDirectory(prefix="call-")
     film = pathlib.Path(place.name) / "noise.y4m"
-    noise(film)
+    noise(film, asked["size"])
     site = f"http://{host}:{PORT}"
     words = [program, "--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={place.name}/profile"]
     words += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-video-capture={film}"]
@@ -147,7 +163,7 @@ def browse(host, me, seconds):
     words += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"]
     # Chromium's own sandbox refuses root.
     words += ["--no-sandbox"] if os.geteuid() == 0 else []
-    words += [f"{site}/page?me={me}&seconds={seconds}"]
+    words += [f"{site}/page?me={me}&" + "&".join(f"{key}={value}" for key, value in asked.items())]
     log = None if os.environ.get("CALL_LOG") else subprocess.DEVNULL
     return subprocess.Popen(words, stdout=log, stderr=log), place
 
@@ -170,11 +186,12 @@ def serve():
     Both(("::", PORT), Meeting).serve_forever()
 
 
-def join(host, seconds):
+def join(host, seconds, size, most, one_way):
     asked = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     site = f"http://{host}:{PORT}"
-    asked.open(urllib.request.Request(f"{site}/begin", str(seconds).encode()), timeout=30).read()
-    started = browse(host, "caller", seconds)
+    wanted = {"seconds": seconds, "size": size, "most": most, "both": int(not one_way)}
+    asked.open(urllib.request.Request(f"{site}/begin", json.dumps(wanted).encode()), timeout=30).read()
+    started = browse(host, "caller", wanted)
     figures = {}
     try:
         limit = time.monotonic() + seconds + 60
@@ -202,6 +219,9 @@ def main():
     other = commands.add_parser("join")
     other.add_argument("host")
     other.add_argument("--seconds", type=float, default=20.0)
+    other.add_argument("--size", default="320x180", help="multiples of 20")
+    other.add_argument("--most", type=int, default=0, help="kb/s of the video at most; 0: as Chromium likes")
+    other.add_argument("--one-way", action="store_true")
     chosen = vars(parser.parse_args())
     serve() if chosen.pop("command") == "serve" else join(**chosen)
 

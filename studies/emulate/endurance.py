@@ -4,6 +4,7 @@
   endurance.py churn [--minutes 10]     a new program on a station each second
   endurance.py crowd [--seconds 15]     20 stations, each with a client of its own
   endurance.py stop                     the emulator is stopped (SIGSTOP) for 30 s and goes on
+  endurance.py step                     the wall clock of the emulator leaps by an hour, forth and back (needs cc)
   endurance.py memory [--minutes 30]    resident memory after 2 minutes and at the end
 
 All take `--program airbound` and need the Python package airbound; all end with code 1 where they find a defect.
@@ -16,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import airbound
@@ -105,6 +107,28 @@ def stop(program, minutes, seconds):
     return answered >= 140 and net.timing["slips"] >= 1 and 29 < slipped < 32
 
 
+def step(program, minutes, seconds):
+    with tempfile.TemporaryDirectory() as place:
+        library = f"{place}/step_clock.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O", "-o", library, str(HERE / "step_clock.c")], check=True)
+        leaping = os.environ | {"LD_PRELOAD": library}
+        # That the clock does leap: the first second of a shell's `date`, and one six seconds later.
+        first, second = map(int, subprocess.run(["python3", "-c", "import time\nprint(int(time.time())); time.sleep(6); print(int(time.time()))"], env=leaping, capture_output=True, text=True, check=True).stdout.split())
+        os.environ["LD_PRELOAD"] = library
+        try:
+            with airbound.emulate("my-flat", "linux", stations=["laptop"], program=program) as net:
+                # The clock of the emulator leaps, that of the program does not.
+                words = ["env", "-u", "LD_PRELOAD", "ping", "-q", "-i", "0.1", "-c", "130", "server"]
+                client = net.station("laptop").popen(words, stdout=subprocess.PIPE, text=True)
+                text = client.communicate(timeout=120)[0]
+        finally:
+            del os.environ["LD_PRELOAD"]
+    answered = int(re.search(r"(\d+) received", text)[1])
+    mean = float(re.search(r"= [\d.]+/([\d.]+)/", text)[1])
+    tell(net, leap_s=second - first, answered=answered, of=130, mean_ms=mean)
+    return second - first > 3000 and answered >= 125 and net.timing["slips"] == 0
+
+
 def memory(program, minutes, seconds):
     with airbound.emulate("my-flat", "linux", stations=["laptop"], program=program) as net:
         net.server.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
@@ -123,7 +147,7 @@ def memory(program, minutes, seconds):
 
 
 def main():
-    tries = {"churn": churn, "crowd": crowd, "stop": stop, "memory": memory}
+    tries = {"churn": churn, "crowd": crowd, "stop": stop, "step": step, "memory": memory}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=tries)
     parser.add_argument("--minutes", type=float)

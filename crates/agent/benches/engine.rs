@@ -21,7 +21,7 @@ fn mac(number: u8) -> MacAddress {
 
 fn engine(queue: QueueConfig) -> Engine {
     let demand = Demand::new(Span::from_millis(20), 95.0).expect("valid");
-    let rules = vec![Protected { name: "vr".to_owned(), demand }];
+    let rules = vec![Protected { name: "vr".to_owned(), demand, rate: None }];
     Engine::new(EngineConfig { queue, rules, ..EngineConfig::default() }, 1).expect("valid")
 }
 

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use airbound_control::link::LawConfig;
 use airbound_control::link::law::InnerQueue;
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig, WqmConfig};
-use airbound_units::Span;
+use airbound_units::{BitRate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::{Engine, EngineConfig, Protected, WindowConfig};
@@ -104,6 +104,19 @@ pub enum Plane {
     Bridged,
 }
 
+/// The source of completions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompletionSource {
+    /// eBPF where it is available, else counters.
+    #[default]
+    Auto,
+    /// eBPF in mac80211: each frame.
+    Ebpf,
+    /// The counters of nl80211, read at an interval.
+    Counters,
+}
+
 /// The endpoint for metrics and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metrics {
@@ -162,6 +175,8 @@ pub struct Rule {
     pub condition: Expression,
     /// The demand on these packets.
     pub demand: Demand,
+    /// The rate up to which they are protected, together; `None`: no limit.
+    pub rate: Option<BitRate>,
 }
 
 /// Settings of the part of Law that a program above the driver can enforce (docs/understand/law.md describes all of Law).
@@ -213,8 +228,8 @@ impl LawSettings {
 /// The agent's configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The Wi-Fi interface; `None` for the machine's only access point.
-    pub interface: Option<String>,
+    /// The Wi-Fi interfaces, all of one radio; none: all access points of the machine's only radio that has any.
+    pub interfaces: Vec<String>,
     /// The scheme.
     pub scheme: Scheme,
     /// The parameters of the scheme's queue; `None` for the defaults.
@@ -234,6 +249,8 @@ pub struct Config {
     /// Whether TCP super-packets are held unsegmented, one verdict for up to 44 packets. Default: they are, since the kernel otherwise
     /// segments them at a cost: on a bridge 1.6 in the place of 383 Mb/s, on a router 2.7 us for each packet.
     pub super_packets: bool,
+    /// The source of completions.
+    pub completions: CompletionSource,
     /// The endpoint for metrics and status. Default loopback.
     pub metrics: Metrics,
     /// The journal's file; `None`: standard error.
@@ -247,7 +264,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            interface: None,
+            interfaces: Vec::new(),
             scheme: Scheme::default(),
             queue: None,
             law: LawSettings::default(),
@@ -257,6 +274,7 @@ impl Default for Config {
             plane: Plane::default(),
             queue_number: None,
             super_packets: true,
+            completions: CompletionSource::default(),
             metrics: Metrics::default(),
             journal: None,
             watchdog: Span::from_millis(700),
@@ -304,7 +322,11 @@ impl Config {
         if is_law {
             window.aggregate = window.aggregate.min(self.law.airtime());
         }
-        let rules = self.rules.iter().map(|rule| Protected { name: rule.name.clone(), demand: rule.demand });
+        let rules = self.rules.iter().map(|rule| Protected {
+            name: rule.name.clone(),
+            demand: rule.demand,
+            rate: rule.rate,
+        });
         EngineConfig {
             queue: self.engine_queue(),
             time_limit: is_law.then_some(self.law.limit_q),

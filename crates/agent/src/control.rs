@@ -1,11 +1,12 @@
 //! The control socket: changes of demands while the agent runs, and the client of `airbound agent set`.
 //!
-//! A Unix socket `/var/run/airbound/INTERFACE.sock` with mode 0600, in a folder that only its owner may enter. A connection carries one
+//! A Unix socket `/var/run/airbound/INTERFACE.sock` with mode 0600, in a folder that only its owner may enter; further interfaces of the
+//! agent are links to that of the first. A connection carries one
 //! [`Request`] as a line of JSON and gets one answer. Its bytes and its time are bounded; the event loop never waits for a client.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -106,13 +107,15 @@ impl Asked {
     }
 }
 
-/// The socket's file, removed with this value.
+/// The socket's file and the links to it, removed with this value.
 #[derive(Debug)]
-pub struct Socket(PathBuf);
+pub struct Socket(Vec<PathBuf>);
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        for path in &self.0 {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -139,21 +142,28 @@ fn prepare(folder: &Path) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Serves requests for an interface's agent, in a thread that lives as long as the process.
+/// Serves requests for the agent of interfaces, the first of which names the socket, in a thread that lives as long as the process.
 ///
 /// # Errors
 /// The socket cannot be made, or another process listens there.
-pub fn serve(folder: &Path, interface: &str, asked: SyncSender<Asked>) -> Result<Socket, AgentError> {
+pub fn serve(folder: &Path, interfaces: &[String], asked: SyncSender<Asked>) -> Result<Socket, AgentError> {
     prepare(folder)?;
-    let path = folder.join(format!("{interface}.sock"));
+    let mut names = interfaces.iter().map(|interface| format!("{interface}.sock"));
+    let name = names.next().ok_or_else(|| AgentError::Value("no interface is named".to_owned()))?;
+    let path = folder.join(&name);
     if UnixStream::connect(&path).is_ok() {
         return Err(AgentError::Value(format!("another agent listens at {}", path.display())));
     }
     // That of an agent that was killed.
     let _ = fs::remove_file(&path);
     let listener = UnixListener::bind(&path).map_err(failed("listen at", &path))?;
-    let socket = Socket(path.clone());
+    let mut socket = Socket(vec![path.clone()]);
     fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed("protect", &path))?;
+    for link in names.map(|name| folder.join(name)) {
+        let _ = fs::remove_file(&link);
+        symlink(&name, &link).map_err(failed("link", &link))?;
+        socket.0.push(link);
+    }
     let serve = move || {
         for stream in listener.incoming() {
             match stream {
@@ -242,7 +252,7 @@ pub fn find(folder: &Path, interface: Option<&str>) -> Result<PathBuf, String> {
     let entries = fs::read_dir(folder).map_err(|error| none(format!("{}: {error}", folder.display())))?;
     let mut found: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|ending| ending == "sock"))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "sock") && !path.is_symlink())
         .collect();
     found.sort();
     match found.as_slice() {
@@ -298,7 +308,7 @@ mod tests {
     /// An agent with one rule, `vr`.
     fn agent(folder: &Path) -> Socket {
         let (sender, receiver): (_, Receiver<Asked>) = sync_channel(1);
-        let socket = serve(folder, "wlan0", sender).expect("a socket");
+        let socket = serve(folder, &["wlan0".to_owned(), "guest".to_owned()], sender).expect("a socket");
         thread::spawn(move || {
             for asked in receiver {
                 let known = asked.request.rule == "vr";
@@ -318,30 +328,32 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = folder.path().join("airbound");
         let socket = agent(&runtime);
-        assert_eq!(fs::metadata(&socket.0).expect("a file").mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&socket.0[0]).expect("a file").mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(&runtime).expect("a folder").mode() & 0o777, 0o700);
         let path = find(&runtime, None).expect("one");
-        assert_eq!(path, socket.0);
+        assert_eq!(path, socket.0[0]);
         assert_eq!(change(&path, &request("vr")).expect("known").rule, "vr");
+        let other = find(&runtime, Some("guest")).expect("named");
+        assert_eq!(change(&other, &request("vr")).expect("the same agent").rule, "vr");
         assert_eq!(change(&path, &request("tv")), Err("no such rule".to_owned()));
         // A second agent does not take the socket away; one that was killed leaves a file.
         let (sender, _receiver) = sync_channel(1);
         assert!(
-            serve(&runtime, "wlan0", sender)
+            serve(&runtime, &["wlan0".to_owned()], sender)
                 .expect_err("taken")
                 .to_string()
                 .contains("another agent listens")
         );
         assert!(change(&path, &request("vr")).is_ok());
         drop(socket);
-        assert!(!path.exists() && find(&runtime, None).is_err());
+        assert!(!path.exists() && !other.is_symlink() && find(&runtime, None).is_err());
         drop(UnixListener::bind(&path).expect("a socket"));
         assert!(
             path.exists()
                 && change(&path, &request("vr")).expect_err("closed").contains("cannot reach an agent")
         );
         let (sender, _receiver) = sync_channel(1);
-        serve(&runtime, "wlan0", sender).expect("a leftover is replaced");
+        serve(&runtime, &["wlan0".to_owned()], sender).expect("a leftover is replaced");
     }
 
     #[test]
@@ -349,7 +361,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = agent(folder.path());
         let answer = |bytes: &[u8]| {
-            let mut stream = UnixStream::connect(&socket.0).expect("connected");
+            let mut stream = UnixStream::connect(&socket.0[0]).expect("connected");
             let _ = stream.write_all(bytes);
             let mut text = String::new();
             stream.read_to_string(&mut text).map(|_| text)
@@ -361,7 +373,8 @@ mod tests {
         assert!(said("nonsense\n").contains("the request is wrong"));
         // Too much is not read to its end: either the sentence arrives, or the connection is reset.
         assert!(
-            answer(&[b'x'; 3 * LONGEST]).is_ok_and(|text| text.contains("longer than")) || socket.0.exists()
+            answer(&[b'x'; 3 * LONGEST]).is_ok_and(|text| text.contains("longer than"))
+                || socket.0[0].exists()
         );
         assert!(said("{\"rule\": \"vr\", \"latency\": \"9 ms\"}\n").contains("changed"));
     }

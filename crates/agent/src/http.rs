@@ -92,6 +92,31 @@ mod tests {
     }
 
     #[test]
+    fn another_sites_name_gets_nothing() {
+        let address = serve(SocketAddr::from(([127, 0, 0, 1], 0)), shared()).expect("loopback");
+        let ask = |host: &str| {
+            let mut stream = TcpStream::connect(address).expect("loopback");
+            write!(stream, "GET /status HTTP/1.1\r\n{host}Connection: close\r\n\r\n").expect("written");
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).expect("an answer");
+            answer
+        };
+        for host in [
+            "",
+            "Host: 127.0.0.1:9478\r\n",
+            "host: localhost\r\n",
+            "Host: [::1]:80\r\n",
+            "HOST:\tLocalHost:1\r\n",
+        ] {
+            assert!(ask(host).starts_with("HTTP/1.1 200 "), "{host:?}");
+        }
+        for host in ["Host: evil.example\r\n", "Host: localhost.evil.example:80\r\n", "Host:\r\n"] {
+            let answer = ask(host);
+            assert!(answer.starts_with("HTTP/1.1 421 ") && !answer.contains("wlan7"), "{host:?}");
+        }
+    }
+
+    #[test]
     fn an_unreachable_agent_is_reported() {
         let nowhere = TcpListener::bind(("127.0.0.1", 0)).expect("loopback").local_addr().expect("bound");
         assert!(status(nowhere).expect_err("closed").contains("cannot reach an agent"));

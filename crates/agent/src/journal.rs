@@ -49,14 +49,16 @@ pub enum Event {
         /// The error.
         answer: String,
     },
-    /// The interface went up or down.
+    /// An interface went up or down, came, or is gone.
     Interface {
+        /// Its name.
+        interface: String,
         /// Whether it is up.
         up: bool,
     },
-    /// The interface joined or left a bridge: packets are held at another netfilter hook.
+    /// An interface came, or joined or left a bridge: packets are held at other netfilter hooks.
     Plane {
-        /// The netfilter hooks.
+        /// The netfilter hooks of each interface.
         plane: String,
     },
     /// The stations cannot be read; those known so far are kept.
@@ -90,13 +92,13 @@ impl Event {
             Self::RulesMissing { .. } => {
                 "the rules cannot be installed; packets bypass the agent until a retry succeeds".to_owned()
             }
-            Self::Interface { up: true } => {
+            Self::Interface { up: true, .. } => {
                 "the interface is up again; stations have to associate".to_owned()
             }
-            Self::Interface { up: false } => {
+            Self::Interface { up: false, .. } => {
                 "the interface went down; the kernel dropped the packets held for it".to_owned()
             }
-            Self::Plane { .. } => "the interface joined or left a bridge".to_owned(),
+            Self::Plane { .. } => "an interface came, or joined or left a bridge".to_owned(),
             Self::StationsUnknown { .. } => "nl80211 did not answer; the list is read again".to_owned(),
             Self::NoControl { .. } => {
                 "the control socket cannot be made; demands stay as configured".to_owned()

@@ -29,7 +29,7 @@ fn config(queue: QueueConfig) -> EngineConfig {
     let demand = Demand::new(millis(20), 95.0).expect("valid");
     EngineConfig {
         queue,
-        rules: vec![Protected { name: "vr".to_owned(), demand }],
+        rules: vec![Protected { name: "vr".to_owned(), demand, rate: None }],
         ..EngineConfig::default()
     }
 }

@@ -94,8 +94,13 @@ impl Checked {
     fn new(text: &str, limit: Option<Span>) -> Self {
         let queue: QueueConfig = toml::from_str(text).expect("a queue");
         let demand = |millis| Demand::new(Span::from_millis(millis), 95.0).expect("valid");
-        let rules = [("a", 20), ("b", 5)]
-            .map(|(name, millis)| Protected { name: name.to_owned(), demand: demand(millis) });
+        // The second rule is over its rate now and then.
+        let rate = |millis| (millis == 5).then(|| BitRate::from_mbps(1));
+        let rules = [("a", 20), ("b", 5)].map(|(name, millis)| Protected {
+            name: name.to_owned(),
+            demand: demand(millis),
+            rate: rate(millis),
+        });
         let window = WindowConfig { aggregate: Span::from_millis(2), ..WindowConfig::default() };
         let config =
             EngineConfig { queue, time_limit: limit, window, hold_packets: 300, rules: rules.to_vec() };

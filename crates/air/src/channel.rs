@@ -120,7 +120,8 @@ struct OnAir {
 /// let band = Band::Ghz5;
 /// let control = ControlTiming { band, basic: Basic::MANDATORY, fixed: None };
 /// let detection = Decibel::new(0.0);
-/// let mut channel = Channel::new(PhyConfig { control, rts_threshold: ByteCount::MAX, detection, decoding: Decoding::Hard }, true);
+/// let (rts_threshold, decoding, implementation_loss) = (ByteCount::MAX, Decoding::Hard, Decibel::new(0.0));
+/// let mut channel = Channel::new(PhyConfig { control, rts_threshold, detection, decoding, implementation_loss }, true);
 /// let edca = Category::ALL.map(|category| {
 ///     let parameters = EdcaParameters::linux_station(category);
 ///     let draws = Stream::new(1, Purpose::Backoff, category.index() as u64);

@@ -1,7 +1,5 @@
 //! Durations of frame exchanges, and the reception of their MPDUs.
 
-use std::sync::Arc;
-
 use airbound_random::Stream;
 use airbound_units::{BitRate, ByteCount, Decibel, Instant, Span};
 use airbound_wifi::error::{Decoding, ErrorTable};
@@ -28,6 +26,8 @@ pub struct PhyConfig {
     pub detection: Decibel,
     /// The model of decoding, which decides the error curves.
     pub decoding: Decoding,
+    /// Signal that a receiver needs beyond the model of decoding.
+    pub implementation_loss: Decibel,
 }
 
 /// The response to a PPDU.
@@ -61,8 +61,8 @@ pub struct Ppdu {
 struct RateFacts {
     rate: Rate,
     timing: PpduTiming,
-    /// Shared by the rates of one modulation and code rate.
-    errors: Arc<ErrorTable>,
+    /// Place of its error curve.
+    errors: usize,
     block_ack: Span,
     ack: Span,
     protection: Span,
@@ -74,6 +74,8 @@ struct RateFacts {
 pub struct Phy {
     config: PhyConfig,
     rates: Vec<RateFacts>,
+    /// Error curves, each shared by the rates of one modulation and code rate.
+    curves: Vec<ErrorTable>,
     last: usize,
     /// Duration of an exchange besides its PPDU.
     beside_ppdu: Span,
@@ -147,7 +149,7 @@ impl Phy {
             control.protection_for(control.band.legacy(Legacy::Mbps24))
         };
         let beside_ppdu = protection + control.band.sifs() + answer;
-        Self { config, rates: Vec::new(), last: 0, beside_ppdu }
+        Self { config, rates: Vec::new(), curves: Vec::new(), last: 0, beside_ppdu }
     }
 
     /// The band: slot and SIFS.
@@ -161,14 +163,14 @@ impl Phy {
             self.last = self.rates.iter().position(|facts| facts.rate == rate).unwrap_or_else(|| {
                 let control = &self.config.control;
                 let (modulation, coding) = (rate.modulation(), rate.coding());
-                let known = self.rates.iter().map(|facts| &facts.errors);
-                let errors = known
-                    .filter(|errors| errors.modulation() == modulation && errors.coding() == coding)
-                    .map(Arc::clone)
-                    .next()
-                    .unwrap_or_else(|| {
-                        Arc::new(ErrorTable::decoded(self.config.decoding, modulation, coding))
-                    });
+                let is_known =
+                    |curve: &ErrorTable| curve.modulation() == modulation && curve.coding() == coding;
+                let errors = self.curves.iter().position(is_known).unwrap_or_else(|| {
+                    let PhyConfig { decoding, implementation_loss, .. } = self.config;
+                    let curve = ErrorTable::decoded(decoding, implementation_loss, modulation, coding);
+                    self.curves.push(curve);
+                    self.curves.len() - 1
+                });
                 self.rates.push(RateFacts {
                     rate,
                     timing: PpduTiming::in_band(rate, control.band),
@@ -182,6 +184,12 @@ impl Phy {
             });
         }
         self.last
+    }
+
+    /// The error curve of a rate, by its place.
+    #[inline]
+    fn errors(&mut self, index: usize) -> &mut ErrorTable {
+        &mut self.curves[self.rates[index].errors]
     }
 
     /// The longest PPDU whose exchange fits in `opportunity`; the standard's limit if that is zero (no TXOP limit).
@@ -236,7 +244,7 @@ impl Phy {
             (Loss::Signal, LinkQuality::Snr(snr)) => {
                 let index = self.facts(rate);
                 let control = self.facts(self.rates[index].response);
-                let success = self.rates[control].errors.mpdu_success(snr, size);
+                let success = self.errors(control).mpdu_success(snr, size);
                 snr < self.config.detection || draws.unit() >= success
             }
             (Loss::Signal, _) => false,
@@ -258,7 +266,7 @@ impl Phy {
     /// -ln of the probability that a bit is received, 0 to 40, at a linear signal-to-noise ratio.
     pub(crate) fn hazard(&mut self, rate: Rate, snr: f64) -> f64 {
         let index = self.facts(rate);
-        self.rates[index].errors.hazard(Decibel::new(10.0 * libm::log10(snr.max(1e-30))))
+        self.errors(index).hazard(Decibel::new(10.0 * libm::log10(snr.max(1e-30))))
     }
 
     /// The MPDUs that are received and acknowledged; `sizes` are those of the MPDUs.
@@ -283,7 +291,7 @@ impl Phy {
         if let Some(answer) = answer {
             let response = self.rates[index].response;
             let answered = self.facts(response);
-            if draws.unit() >= self.rates[answered].errors.mpdu_success(snr, answer) {
+            if draws.unit() >= self.errors(answered).mpdu_success(snr, answer) {
                 // The response is lost, so that no MPDU is acknowledged. The data counts as lost, too (see the model's limits in
                 // docs/understand/simulator.md).
                 return AckBitmap::NONE;
@@ -319,7 +327,7 @@ impl Phy {
             return AckBitmap::NONE;
         }
         let index = self.facts(ppdu.rate);
-        let errors = &self.rates[index].errors;
+        let errors = self.errors(index);
         let mut acknowledged = AckBitmap::NONE;
         // MPDUs of an aggregate mostly have one size: the curve is looked up when the size changes.
         let (mut size, mut success) = (ByteCount::ZERO, 1.0);

@@ -53,7 +53,13 @@ impl Run {
         let control = ControlTiming { band: BAND, basic: Basic::MANDATORY, fixed: None };
         let rts_threshold = ByteCount::new(rts_threshold);
         let mut channel = Channel::new(
-            PhyConfig { control, rts_threshold, detection: Decibel::new(0.0), decoding: Decoding::Hard },
+            PhyConfig {
+                control,
+                rts_threshold,
+                detection: Decibel::new(0.0),
+                decoding: Decoding::Hard,
+                implementation_loss: Decibel::new(0.0),
+            },
             eifs,
         );
         for (number, (edca, waiting, ..)) in (0..).zip(&transmitters) {

@@ -98,6 +98,7 @@ fn channel() -> Channel {
         rts_threshold: ByteCount::new(3000),
         detection: Decibel::new(0.0),
         decoding: Decoding::Hard,
+        implementation_loss: Decibel::new(0.0),
     };
     let mut channel = Channel::new(phy, true);
     for number in 0..TRANSMITTERS {

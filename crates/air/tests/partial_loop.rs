@@ -56,7 +56,13 @@ impl Scene {
         }
         let control = ControlTiming { band: BAND, basic: Basic::MANDATORY, fixed: None };
         let detection = Decibel::new(0.0);
-        let phy = PhyConfig { control, rts_threshold: ByteCount::MAX, detection, decoding: Decoding::Hard };
+        let phy = PhyConfig {
+            control,
+            rts_threshold: ByteCount::MAX,
+            detection,
+            decoding: Decoding::Hard,
+            implementation_loss: Decibel::new(0.0),
+        };
         let mut channel = rules(PartialChannel::new(phy, true, hearing));
         for number in 0..=u64::from(transmitters) {
             let edca = Category::ALL.map(|category| {

@@ -80,6 +80,12 @@ pub(crate) enum Command {
     /// Run real applications over the simulated air, in real time
     #[cfg(target_os = "linux")]
     Emulate(Box<emulate::Emulate>),
+    /// Serve a WebRTC room that explains who gets which bitrate
+    #[command(disable_help_flag = true)]
+    Room(Elsewhere),
+    /// Decide bitrates of conferences for other servers, over lines of JSON
+    #[command(disable_help_flag = true)]
+    Allocator(Elsewhere),
     /// Keep latency demands on a Linux access point
     #[cfg(target_os = "linux")]
     #[command(subcommand)]

@@ -54,6 +54,11 @@ pub trait Payload: Clone {
     fn airtime_estimate(&self) -> Span;
     /// Notes the airtime it is expected to take.
     fn set_airtime_estimate(&mut self, estimate: Span);
+    /// Marks it as having experienced congestion (RFC 3168), and returns whether it can carry the mark; a queue drops it otherwise.
+    #[inline]
+    fn mark(&mut self) -> bool {
+        false
+    }
 }
 
 /// A packet that holds only the fields that controllers use: for environments that keep the packet itself elsewhere under its number,

@@ -4,16 +4,18 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use airbound_linux::internet::Internet;
-use airbound_linux::packet::Headers;
-use airbound_linux::tun::{Tun, wait};
+use airbound_linux::packet::{Headers, mark_congestion};
+use airbound_linux::tun::wait;
+use airbound_runs::Contents;
 use airbound_sim::{Passed, Run};
 use airbound_units::{Instant, Span};
 
-use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::hosts::{Hosts, Place};
 use crate::lanes::{Lanes, Leg, Pushed};
 use crate::lateness::LatenessMeter;
+use crate::names::answer;
+use crate::port::Port;
 use crate::rest::{NAP, Rest};
 
 /// Largest packet, and length of the devices' buffers.
@@ -24,6 +26,9 @@ const BATCH: usize = 32;
 const NEAR: Span = Span::from_micros(500);
 /// Longest wait.
 const LONGEST: Span = Span::from_millis(10);
+
+/// Code point of a packet that experienced congestion (RFC 3168).
+const CONGESTION: u8 = 3;
 
 /// An event that ends a sleep early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +61,7 @@ struct Aggregate {
 /// A running emulation without its commands.
 pub struct Bridge {
     hosts: Hosts,
-    tuns: Vec<Tun>,
+    ports: Vec<Port>,
     /// The ways out, by host. Where packets come from and go to, they are counted behind all hosts.
     internet: Vec<Option<Internet>>,
     lanes: Lanes,
@@ -71,17 +76,21 @@ pub struct Bridge {
     aggregate: Option<Aggregate>,
     strays: u64,
     refused: u64,
-    capture: Option<Capture>,
+    marked: u64,
+    /// Time spent waiting busily.
+    spun: Span,
+    /// The bytes of packets, for a capture.
+    contents: Option<Contents>,
 }
 
 impl Bridge {
-    /// A bridge between `tuns`, one for each host. `margin` is the time before a deadline at which it begins to wait busily.
+    /// A bridge between `ports`, one for each host. `margin` is the time before a deadline at which it begins to wait busily.
     #[must_use]
-    pub fn new(hosts: Hosts, tuns: Vec<Tun>, lanes: Lanes, clock: Clock, margin: Span) -> Self {
+    pub fn new(hosts: Hosts, ports: Vec<Port>, lanes: Lanes, clock: Clock, margin: Span) -> Self {
         Self {
             internet: Vec::new(),
             hosts,
-            tuns,
+            ports,
             lanes,
             clock,
             margin,
@@ -93,7 +102,9 @@ impl Bridge {
             aggregate: None,
             strays: 0,
             refused: 0,
-            capture: None,
+            marked: 0,
+            spun: Span::ZERO,
+            contents: None,
         }
     }
 
@@ -102,14 +113,9 @@ impl Bridge {
         self.internet = internet;
     }
 
-    /// Captures the packets of stations from now on.
-    pub fn capture(&mut self, capture: Capture) {
-        self.capture = Some(capture);
-    }
-
-    /// The capture, at the end.
-    pub const fn take_capture(&mut self) -> Option<Capture> {
-        self.capture.take()
+    /// Keeps the bytes of packets for a capture from now on.
+    pub fn keep(&mut self, contents: Contents) {
+        self.contents = Some(contents);
     }
 
     /// Advances to the present, takes packets in, and waits until something is to be done, at most for 10 ms.
@@ -148,19 +154,23 @@ impl Bridge {
         if ahead > NEAR || !is_rested {
             return Ok(());
         }
-        while airbound_linux::now() < next {
+        let begun = airbound_linux::now();
+        let mut present = begun;
+        while present < next {
             std::hint::spin_loop();
+            present = airbound_linux::now();
         }
+        self.spun += present.since(begun);
         Ok(())
     }
 
     fn sleep(&mut self, wake: Wake, length: Span) {
         let begun = airbound_linux::now();
-        let tuns =
-            self.tuns.iter().map(Tun::as_fd).chain(self.internet.iter().flatten().map(Internet::as_fd));
+        let ports =
+            self.ports.iter().map(Port::as_fd).chain(self.internet.iter().flatten().map(Internet::as_fd));
         let none = std::iter::empty::<BorrowedFd<'_>>();
         match wake {
-            Wake::Packets => wait(tuns, length),
+            Wake::Packets => wait(ports, length),
             Wake::Time => wait(none, length),
         }
         let woken = airbound_linux::now();
@@ -171,13 +181,21 @@ impl Bridge {
     fn release(&mut self, run: &mut Run) {
         let mut passed = std::mem::take(&mut self.passed);
         run.take_passed(&mut passed);
-        for Passed { tag, at, lost } in passed.drain(..) {
-            let place = tag as usize;
+        for Passed { tag, at, lost, is_marked } in passed.drain(..) {
+            let place = Contents::number(tag);
             if lost.is_some() {
                 self.free.push(place);
                 continue;
             }
             let inside = &mut self.inside[place];
+            if is_marked {
+                let is_new = inside.headers.is_none_or(|headers| headers.ecn != CONGESTION);
+                self.marked += u64::from(is_new);
+                mark_congestion(&mut inside.bytes);
+                if let Some(headers) = &mut inside.headers {
+                    headers.ecn = CONGESTION;
+                }
+            }
             if inside.goes_on {
                 inside.goes_on = false;
                 let (to, size, headers) = (inside.to, inside.bytes.len(), inside.headers);
@@ -196,8 +214,8 @@ impl Bridge {
                 self.aggregate = Some(Aggregate { to, due, first: before, last: before });
             }
             let bytes = &self.inside[place].bytes;
-            let is_taken = match to.checked_sub(self.tuns.len()) {
-                None => self.tuns[to].write(bytes),
+            let is_taken = match to.checked_sub(self.ports.len()) {
+                None => self.ports[to].write(bytes),
                 Some(station) => self
                     .internet
                     .get_mut(station)
@@ -205,11 +223,6 @@ impl Bridge {
                     .is_some_and(|out| out.write(bytes)),
             };
             self.refused += u64::from(!is_taken);
-            if let Some(capture) = &mut self.capture
-                && place_of(&self.hosts, to) != Place::Wire
-            {
-                capture.add(at, bytes);
-            }
             let after = airbound_linux::now().since(due);
             self.lateness.on_packet(before);
             if let Some(open) = &mut self.aggregate {
@@ -230,7 +243,7 @@ impl Bridge {
     /// Reads packets of all hosts; returns whether there may be more.
     fn take_in(&mut self, run: &mut Run) -> Result<bool, (usize, io::Error)> {
         let mut more = false;
-        let hosts = self.tuns.len();
+        let hosts = self.ports.len();
         for from in 0..hosts + self.internet.len() {
             for count in 1..=BATCH {
                 let place = self.free.pop().unwrap_or_else(|| {
@@ -240,7 +253,7 @@ impl Bridge {
                 let bytes = &mut self.inside[place].bytes;
                 bytes.resize(MTU as usize, 0);
                 let read = match (from.checked_sub(hosts), self.internet.get_mut(from % hosts)) {
-                    (None, _) => self.tuns[from].read(bytes),
+                    (None, _) => self.ports[from].read(bytes),
                     (Some(_), Some(Some(out))) => out.read(bytes),
                     _ => Ok(None),
                 };
@@ -264,18 +277,23 @@ impl Bridge {
     /// Sends a packet that a host sent on its way; returns whether it is inside now.
     fn enter(&mut self, run: &mut Run, from: usize, place: usize) -> bool {
         let inside = &mut self.inside[place];
-        if let Some(capture) = &mut self.capture
-            && place_of(&self.hosts, from) != Place::Wire
-        {
-            capture.add(run.now(), &inside.bytes);
-        }
         let headers = Headers::read(&inside.bytes);
         let to = headers.as_ref().and_then(|headers| {
             let has_way_out = self.internet.get(from).is_some_and(Option::is_some);
-            let out = (has_way_out && Hosts::is_outside(headers.destination)).then(|| self.tuns.len() + from);
-            self.hosts.of_address(headers.destination).or(out)
+            let out =
+                (has_way_out && Hosts::is_outside(headers.destination)).then(|| self.ports.len() + from);
+            let behind = || self.ports.iter().position(|port| port.leads_to(headers.destination));
+            let to = self.hosts.of_address(headers.destination).or_else(behind).or(out);
+            to.filter(|to| *to != from)
         });
         let (Some(headers), Some(to)) = (headers, to) else {
+            // Nothing of it is modelled: a resolver is not what is tried here.
+            if let Some(answer) =
+                self.internet.is_empty().then(|| answer(&inside.bytes, &self.hosts)).flatten()
+            {
+                self.refused += u64::from(!self.ports[from].write(&answer));
+                return false;
+            }
             self.strays += 1;
             return false;
         };
@@ -283,7 +301,7 @@ impl Bridge {
         let (station, leg) = match (place_of(&self.hosts, from), place_of(&self.hosts, to)) {
             // Behind the wire nothing is modelled.
             (Place::Wire, Place::Wire) => {
-                self.refused += u64::from(!self.tuns[to].write(&inside.bytes));
+                self.refused += u64::from(!self.ports[to].write(&inside.bytes));
                 return false;
             }
             (Place::Wire, Place::Station(_)) => (to, Leg::Down),
@@ -294,7 +312,11 @@ impl Bridge {
         inside.to = to;
         inside.goes_on = leg == Leg::ToAccessPoint;
         inside.headers = Some(headers);
-        let packet = Pushed { tag: place as u64, size: inside.bytes.len() };
+        let tag = match &self.contents {
+            Some(contents) => contents.keep(place, &inside.bytes),
+            None => place as u64,
+        };
+        let packet = Pushed { tag, size: inside.bytes.len() };
         self.lanes.push(run, (&hosts[station], leg), station, &headers, packet);
         true
     }
@@ -317,6 +339,18 @@ impl Bridge {
         &self.lanes
     }
 
+    /// Packets that a queue marked.
+    #[must_use]
+    pub const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    /// Time spent waiting busily.
+    #[must_use]
+    pub const fn spun(&self) -> Span {
+        self.spun
+    }
+
     /// Packets to no host.
     #[must_use]
     pub const fn strays(&self) -> u64 {
@@ -326,7 +360,7 @@ impl Bridge {
     /// Packets that the kernel dropped at the devices.
     #[must_use]
     pub fn device_drops(&mut self) -> Option<u64> {
-        let dropped: Option<u64> = self.tuns.iter_mut().map(Tun::dropped).sum();
+        let dropped: Option<u64> = self.ports.iter_mut().map(Port::dropped).sum();
         dropped.map(|dropped| dropped.max(self.refused))
     }
 }

@@ -6,29 +6,32 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use airbound_linux::internet::Internet;
 use airbound_linux::namespace::{Closed, Network, Sign, World, set_exact_timers, set_real_time};
+use airbound_linux::packet::mark_congestion;
 use airbound_linux::tun::Tun;
 use airbound_record::{ApplicationFlow, EmulationSummary, Lateness, RunFolder, Summary};
-use airbound_runs::{BuiltRun, Named, Opened};
+use airbound_runs::{AirCapture, BuiltRun, Contents, Named, Opened, PreparedCapture, RunsError};
+use airbound_scenario::Scenario;
 use airbound_units::{Instant, Span};
 
 use crate::bridge::{Bridge, MTU};
-use crate::capture::{Capture, Prepared};
 use crate::clock::Clock;
 use crate::enter::sign_of;
 use crate::error::EmulateError;
 use crate::hosts::{GATEWAY, Hosts, PREFIX, Place, switch_file};
 use crate::jobs::Jobs;
 use crate::lanes::Lanes;
-use crate::machine::Machine;
+use crate::load::Load;
+use crate::machine::{Machine, Part};
+use crate::port::Port;
 use crate::request::Request;
 
 /// Longest emulation.
-const LONGEST: Span = Span::from_secs(86_400);
+pub(crate) const LONGEST: Span = Span::from_secs(86_400);
 /// Packets that may wait in a device for the emulator.
 const DEVICE_QUEUE: u32 = 4000;
 /// Between two looks at commands, and between two reports of the status.
 const LOOK: Span = Span::from_millis(10);
-const REPORT: Span = Span::from_secs(1);
+pub(crate) const REPORT: Span = Span::from_secs(1);
 /// After a request to stop, commands are asked to end, and then ended.
 const ASK: Span = Span::from_millis(500);
 const FORCE: Span = Span::from_secs(3);
@@ -53,7 +56,7 @@ impl Class {
     }
 
     /// The time before a deadline from which it waits busily: the delay of most wake-ups.
-    const fn margin(self) -> Span {
+    pub(crate) const fn margin(self) -> Span {
         match self {
             Self::RealTime => Span::from_micros(50),
             Self::Ordinary => Span::from_micros(100),
@@ -67,11 +70,12 @@ pub struct Emulation {
     hosts: Hosts,
     built: BuiltRun,
     lanes: Lanes,
-    tuns: Vec<Tun>,
+    tuns: Vec<Port>,
     internet: Vec<Option<Internet>>,
     closed: Closed,
-    capture: Option<Prepared>,
+    capture: Option<PreparedCapture>,
     class: Class,
+    load: Option<Load>,
     /// Open for `enter`, which finds them by the signs.
     _networks: Vec<Network>,
     /// Names by which `enter` finds the hosts.
@@ -123,16 +127,18 @@ impl Emulation {
         let Named { label, scheme, mut plugins } = request.named.clone();
         let lanes = Lanes::add(&mut scenario, &mut plugins, hosts.all(), request.protected.clone());
         let opened = Opened { name: request.opened.name.clone(), scenario };
-        let mut built = BuiltRun::new(&opened, Named { label, scheme, plugins })?;
+        let named = Named { label, scheme, plugins };
+        let load = Load::check(&opened, &named)?;
+        let mut built = BuiltRun::new(&opened, named)?;
         lanes
             .check_demands(built.run())
             .map_err(|(condition, reason)| EmulateError::Demand { condition, reason })?;
 
-        let capture = request.capture.as_deref().map(Prepared::new).transpose()?;
+        let capture = capture_of(request.capture.as_deref(), &opened)?;
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let mut signs: Vec<Sign> = hosts.all().iter().filter_map(|_| Sign::blank().ok()).collect();
         let internet = ways_out(&hosts, request.internet)?;
-        let world = World::enter(&files(&hosts, request.internet))?;
+        let world = World::enter(&files(&hosts))?;
         let (mut networks, mut tuns) = (Vec::new(), Vec::new());
         for (number, host) in hosts.all().iter().enumerate() {
             networks.push(world.add_network()?);
@@ -143,7 +149,7 @@ impl Emulation {
             if internet.get(number).is_some_and(Option::is_some) {
                 tun.set_way_out()?;
             }
-            tuns.push(tun);
+            tuns.push(Port::Tun(tun));
         }
         let number = |host: &str| hosts.number(host).and_then(|number| networks.get(number));
         let commands = request
@@ -164,6 +170,7 @@ impl Emulation {
             closed,
             capture,
             class,
+            load,
             _networks: networks,
             _signs: signs,
         })
@@ -173,6 +180,12 @@ impl Emulation {
     #[must_use]
     pub const fn class(&self) -> Class {
         self.class
+    }
+
+    /// The load of the scenario's own traffic, if it has any.
+    #[must_use]
+    pub const fn load(&self) -> Option<Load> {
+        self.load
     }
 
     /// The hosts.
@@ -206,10 +219,12 @@ impl Emulation {
             closed,
             capture,
             class,
+            load: _,
             _networks,
             _signs,
         } = self;
-        let mut paced = built.record(&request.folder, request.tables)?;
+        let (contents, capture) = with_contents(capture, &request.opened.scenario);
+        let mut paced = built.record(&request.folder, request.tables, capture)?;
         let run = paced.run();
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up);
 
@@ -218,7 +233,7 @@ impl Emulation {
             let name = &hosts.all()[*number].name;
             request.servers.iter().any(|command| command.host == *name)
         };
-        let mut serving: Vec<&mut Tun> =
+        let mut serving: Vec<&mut Port> =
             tuns.iter_mut().enumerate().filter(|(number, _)| is_server(number)).map(|(_, tun)| tun).collect();
         jobs.start_servers(&mut serving)?;
         jobs.start();
@@ -229,8 +244,8 @@ impl Emulation {
         let clock = Clock::new(began, run.now());
         let mut bridge = Bridge::new(hosts.clone(), tuns, lanes, clock, class.margin());
         bridge.open(internet);
-        if let Some(capture) = capture {
-            bridge.capture(capture.begin()?);
+        if let Some(contents) = contents {
+            bridge.keep(contents);
         }
         let (mut next_look, mut next_report) = (began, began + REPORT);
         let mut asked: Option<Instant> = None;
@@ -276,13 +291,12 @@ impl Emulation {
         let flows = emulation.flows.iter().map(|flow| flow.name.clone()).collect();
         // An emulation that was shorter has no rates.
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up + Span::from_millis(1));
-        let left_out = bridge.take_capture().map_or(Ok(0), Capture::finish)?;
-        let (folder, summary) = paced.finish(&request.scenario()?, emulation)?;
+        let (folder, summary, left_out) = paced.finish(&request.scenario()?, emulation)?;
         Ok(Finished { folder, summary, flows, code, failed, left_out })
     }
 }
 
-fn status(bridge: &mut Bridge, elapsed: Span) -> Status {
+pub(crate) fn status(bridge: &mut Bridge, elapsed: Span) -> Status {
     let lateness = bridge.lateness();
     let (first, _) = lateness.figures();
     let (late_share, packets) = (lateness.late_share(), lateness.packets());
@@ -290,7 +304,7 @@ fn status(bridge: &mut Bridge, elapsed: Span) -> Status {
     Status { elapsed, late_share, first, slips, packets, device_drops: bridge.device_drops() }
 }
 
-fn summary(bridge: &mut Bridge, class: Class, (processors, steal): (f64, Option<f64>)) -> EmulationSummary {
+pub(crate) fn summary(bridge: &mut Bridge, class: Class, part: Part) -> EmulationSummary {
     let device_drops = bridge.device_drops();
     let lateness = bridge.lateness();
     let (first, last) = lateness.figures();
@@ -307,11 +321,36 @@ fn summary(bridge: &mut Bridge, class: Class, (processors, steal): (f64, Option<
         slips,
         slipped_s: slipped.as_secs_f64(),
         device_drops,
+        marked: bridge.marked(),
         strays: bridge.strays(),
-        steal_share: steal,
-        processors,
+        steal_share: part.steal,
+        processors: part.processors,
+        spinning: bridge.spun().as_secs_f64() / part.length.as_secs_f64().max(1e-9),
+        system: part.system,
         flows: flows.map(|(name, first, others)| ApplicationFlow { name, first, others }).collect(),
     }
+}
+
+/// A file for the capture, where one is wanted.
+pub(crate) fn capture_of(
+    path: Option<&Path>,
+    opened: &Opened,
+) -> Result<Option<PreparedCapture>, EmulateError> {
+    let Some(path) = path else { return Ok(None) };
+    if !opened.scenario.networks.is_empty() {
+        return Err(RunsError::CaptureOfNetworks.into());
+    }
+    Ok(Some(PreparedCapture::new(path)?))
+}
+
+/// The capture of a run, and the bytes that it shares with the bridge.
+pub(crate) fn with_contents(
+    prepared: Option<PreparedCapture>,
+    scenario: &Scenario,
+) -> (Option<Contents>, Option<AirCapture<'_>>) {
+    let Some(prepared) = prepared else { return (None, None) };
+    let contents = Contents::new(mark_congestion);
+    (Some(contents.clone()), Some(AirCapture { prepared, contents, scenario }))
 }
 
 /// The ways out of stations, by host; none at all where none is wanted.
@@ -325,14 +364,10 @@ fn ways_out(hosts: &Hosts, wanted: bool) -> Result<Vec<Option<Internet>>, Emulat
 }
 
 /// The files that hosts see with other content.
-fn files(hosts: &Hosts, has_way_out: bool) -> [(&'static Path, String); 3] {
+fn files(hosts: &Hosts) -> [(&'static Path, String); 3] {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let switch = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
-    let names = if has_way_out {
-        format!("nameserver {GATEWAY}\n")
-    } else {
-        "# An emulation has no name server; its hosts are in /etc/hosts.\n".to_owned()
-    };
+    let names = format!("nameserver {GATEWAY}\n");
     [
         (Path::new("/etc/hosts"), hosts.hosts_file(own.trim())),
         (Path::new("/etc/resolv.conf"), names),

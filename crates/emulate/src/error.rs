@@ -74,6 +74,17 @@ pub enum EmulateError {
         /// The error as text.
         reason: ConfigError,
     },
+    /// The machine is too slow for the scenario's own traffic.
+    #[error(
+        "the scenario's own traffic is {expected:.0} packets a second, and this machine carries {possible:.0} of them in real time; leave \
+         some out by --without, or lower its rates"
+    )]
+    Load {
+        /// Packets a second that it sends.
+        expected: f64,
+        /// Packets a second that the machine carries.
+        possible: f64,
+    },
     /// No running emulation has such a host.
     #[error("no emulation of this user has a host named \"{host}\"; running hosts are {known}")]
     NoHost {

@@ -4,11 +4,11 @@ use std::io;
 use std::process::ExitStatus;
 
 use airbound_linux::namespace::{Closed, News};
-use airbound_linux::tun::Tun;
 use airbound_units::Span;
 
 use crate::command::code;
 use crate::error::EmulateError;
+use crate::port::Port;
 use crate::request::{HostCommand, Request};
 
 /// Longest wait for a server to listen.
@@ -49,7 +49,7 @@ impl<'a> Jobs<'a> {
     ///
     /// # Errors
     /// One could not be started, or ended with an error.
-    pub(crate) fn start_servers(&mut self, tuns: &mut [&mut Tun]) -> Result<(), EmulateError> {
+    pub(crate) fn start_servers(&mut self, ports: &mut [&mut Port]) -> Result<(), EmulateError> {
         let began = airbound_linux::now();
         (0..self.servers).for_each(|number| self.closed.start(number));
         while airbound_linux::now().since(began) < SERVER_START {
@@ -68,7 +68,7 @@ impl<'a> Jobs<'a> {
             let are_all = |wanted: fn(&State) -> bool| states.iter().all(wanted);
             let is_over = are_all(|state| matches!(state, State::Ended(_)));
             let runs = are_all(|state| *state != State::Waiting);
-            if is_over || (runs && tuns.iter_mut().all(|tun| tun.has_server())) {
+            if is_over || (runs && ports.iter_mut().all(|tun| tun.has_server())) {
                 break;
             }
             std::thread::sleep(LOOK);

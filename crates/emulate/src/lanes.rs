@@ -4,7 +4,7 @@ use airbound_agent::expression::{Expression, Facts};
 use airbound_control::queue::Demand;
 use airbound_linux::packet::{Headers, PriorityMap};
 use airbound_scenario::{Datagrams, Direction, Flow, Scenario, Traffic};
-use airbound_sim::{Plugins, Reach, Run};
+use airbound_sim::{Kind, Plugins, Reach, Run};
 use airbound_units::{BitRate, ByteCount, ConfigError, Span};
 use airbound_wifi::edca::Category;
 
@@ -177,7 +177,12 @@ impl Lanes {
             let _ = run.open_flow(flow, &name, demand);
             self.names.push((name, slot));
         }
-        run.push(flow, number, packet.tag, ByteCount::new(packet.size as u64));
+        let kind = match headers.ecn {
+            0 => Kind::Datagram,
+            3 => Kind::Marked,
+            _ => Kind::Capable,
+        };
+        run.push_as(kind, flow, number, packet.tag, ByteCount::new(packet.size as u64));
     }
 
     /// The demand for a flow that begins with this packet.

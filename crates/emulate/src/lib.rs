@@ -6,11 +6,13 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`hosts`] | names, addresses and files of hosts |
+//! | [`hosts`], [`names`] | names, addresses and files of hosts, and their name server |
 //! | [`slots`], [`lanes`] | connections and the flows that carry them |
+//! | [`port`] | where packets of a host leave and arrive |
+//! | [`load`] | whether the machine can carry the scenario |
+//! | [`between`] | between two devices of this machine in place of hosts |
 //! | [`bridge`], [`clock`], [`rest`] | the loop between devices and simulation, its clock, and its sleep |
 //! | [`lateness`], [`machine`] | how exactly it kept its times, and what the machine did meanwhile |
-//! | [`capture`] | packets as a capture |
 //! | [`command`] | commands on hosts |
 //! | [`enter`] | a command beside those of a running emulation |
 //!
@@ -18,8 +20,8 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+pub mod between;
 pub mod bridge;
-pub mod capture;
 pub mod clock;
 pub mod command;
 mod emulation;
@@ -29,7 +31,10 @@ pub mod hosts;
 mod jobs;
 pub mod lanes;
 pub mod lateness;
+pub mod load;
 pub mod machine;
+pub mod names;
+pub mod port;
 mod request;
 pub mod rest;
 pub mod slots;

@@ -23,6 +23,7 @@ mod address;
 mod bpf;
 pub mod completions;
 mod error;
+pub mod forward;
 pub mod interface;
 pub mod internet;
 pub mod monitor;

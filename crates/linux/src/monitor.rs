@@ -20,14 +20,14 @@ const DELETE_LINK: u16 = 17;
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A station associated with the interface.
+    /// A station associated with an interface that is watched.
     StationJoined(MacAddress),
-    /// A station left the interface, or was removed.
+    /// A station left an interface, or was removed.
     StationLeft(MacAddress),
-    /// The current state of the interface; sent with every notification of the kernel, even if no field changed.
+    /// The current state of an interface; sent with every notification of the kernel, even if no field changed.
     Interface(Interface),
-    /// The interface was removed. A recreated one has another number.
-    InterfaceGone,
+    /// An interface, by its number, was removed. A recreated one has another number.
+    InterfaceGone(u32),
     /// The station of an IP address changed.
     Neighbour(Neighbour),
     /// A table, chain or rule of an agent was removed, by this or another program: see [`nftables::Table::is_present`].
@@ -39,18 +39,18 @@ pub enum Change {
 /// A listener to the multicast groups.
 #[derive(Debug)]
 pub struct Monitor {
-    interface: u32,
+    interfaces: Vec<u32>,
     wifi: Option<Family>,
     route: Socket,
     netfilter: Option<Socket>,
 }
 
 impl Monitor {
-    /// Starts to listen to changes of an interface. Groups that the kernel lacks (without nftables) are left out.
+    /// Starts to listen to changes of interfaces, by their numbers. Groups that the kernel lacks (without nftables) are left out.
     ///
     /// # Errors
     /// rtnetlink failed.
-    pub fn open(interface: u32) -> Result<Self, LinuxError> {
+    pub fn open(interfaces: impl IntoIterator<Item = u32>) -> Result<Self, LinuxError> {
         let route = Socket::open(ROUTE)?;
         route.join(LINK)?;
         route.join(NEIGHBOUR)?;
@@ -58,7 +58,12 @@ impl Monitor {
             .ok()
             .filter(|family| family.group("mlme").is_some_and(|group| family.socket.join(group).is_ok()));
         let netfilter = Socket::open(NETFILTER).ok().filter(|socket| socket.join(NFTABLES).is_ok());
-        Ok(Self { interface, wifi, route, netfilter })
+        Ok(Self { interfaces: interfaces.into_iter().collect(), wifi, route, netfilter })
+    }
+
+    /// Listens to changes of these interfaces from now on.
+    pub fn watch(&mut self, interfaces: impl IntoIterator<Item = u32>) {
+        self.interfaces = interfaces.into_iter().collect();
     }
 
     /// The descriptors to poll; readable when changes are pending.
@@ -70,12 +75,12 @@ impl Monitor {
 
     /// Reads pending changes without waiting.
     pub fn read(&mut self, mut each: impl FnMut(Change)) {
-        let interface = self.interface;
-        drain(&mut self.route, &mut each, |message| of_route(message, interface));
+        let interfaces = self.interfaces.as_slice();
+        drain(&mut self.route, &mut each, |message| of_route(message, interfaces));
         if let Some(family) = &mut self.wifi {
             let id = family.id;
             drain(&mut family.socket, &mut each, |message| {
-                if message.kind == id { of_wifi(message, interface) } else { None }
+                if message.kind == id { of_wifi(message, interfaces) } else { None }
             });
         }
         if let Some(socket) = &mut self.netfilter {
@@ -111,22 +116,23 @@ fn deliver(
     }
 }
 
-fn of_route(message: &Message<'_>, interface_index: u32) -> Option<Change> {
+fn of_route(message: &Message<'_>, interfaces: &[u32]) -> Option<Change> {
     if let Some(neighbour) = neighbours::read(message) {
-        return (neighbour.interface == interface_index).then_some(Change::Neighbour(neighbour));
+        return interfaces.contains(&neighbour.interface).then_some(Change::Neighbour(neighbour));
     }
     if let Some(link) = interface::read(message) {
-        return (link.index == interface_index).then_some(Change::Interface(link));
+        return interfaces.contains(&link.index).then_some(Change::Interface(link));
     }
     let index = crate::netlink::message::u32_at(message.body, 4)?;
     // A port that leaves its bridge is deleted there, too.
     let is_link = message.body.first() == Some(&interface::UNSPECIFIED);
-    (message.kind == DELETE_LINK && is_link && index == interface_index).then_some(Change::InterfaceGone)
+    (message.kind == DELETE_LINK && is_link && interfaces.contains(&index))
+        .then_some(Change::InterfaceGone(index))
 }
 
-fn of_wifi(message: &Message<'_>, interface: u32) -> Option<Change> {
+fn of_wifi(message: &Message<'_>, interfaces: &[u32]) -> Option<Change> {
     let attributes = message.attributes(HEADER);
-    if attributes.find(nl80211::attribute::IFINDEX)?.u32()? != interface {
+    if !interfaces.contains(&attributes.find(nl80211::attribute::IFINDEX)?.u32()?) {
         return None;
     }
     let station = nl80211::address_of(attributes)?;
@@ -146,7 +152,8 @@ mod tests {
         bolero::check!().with_type::<(u16, Vec<u8>)>().with_iterations(5000).for_each(|(kind, body)| {
             for kind in [*kind, kind % 32, 0x0a00 | (kind & 0xff)] {
                 let message = Message { kind, flags: 0, sequence: 0, body };
-                let _ = (of_route(&message, 3), of_wifi(&message, 3), nftables::is_ours_removed(&message));
+                let _ =
+                    (of_route(&message, &[3]), of_wifi(&message, &[3]), nftables::is_ours_removed(&message));
             }
         });
     }

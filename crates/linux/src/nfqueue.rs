@@ -234,6 +234,26 @@ impl Queue {
         })
     }
 
+    /// Opens the queue of `config`, or one with one of the next `more` numbers: that of another process is refused.
+    ///
+    /// # Errors
+    /// As [`Self::open`], of the first number.
+    pub fn open_from(config: &QueueConfig, more: u16) -> Result<Self, LinuxError> {
+        Self::open(config).or_else(|error| {
+            // The kernel answers with EPERM for a queue of another process, as without CAP_NET_ADMIN.
+            let is_taken = matches!(error.errno(), Some(libc::EPERM | libc::EBUSY));
+            let others = (1..=more).filter(|_| is_taken).filter_map(|step| config.number.checked_add(step));
+            let mut others = others.map(|number| Self::open(&QueueConfig { number, ..config.clone() }));
+            others.find_map(Result::ok).ok_or(error)
+        })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> u16 {
+        self.number
+    }
+
     /// Passes pending packets to `each`, oldest first, without waiting; at most `most` packets, in steps of 64. Returns their count.
     ///
     /// # Errors

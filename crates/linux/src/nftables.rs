@@ -1,10 +1,11 @@
-//! The nftables rules that send packets for Wi-Fi stations to the queue: a table for each interface and family, installed and removed as
-//! a whole with the program `nft`. Rules of other programs, and of agents of other interfaces, are not touched.
+//! The nftables rules that send packets for Wi-Fi stations to the queue: a table for each agent and family, installed and removed as a
+//! whole with the program `nft`. Rules of other programs, and of other agents, are not touched.
 //!
-//! Deleting a base chain makes the kernel drop what any packet queue of the namespace holds (`nfqnl_flush`), so an end is two steps:
-//! [`Table::detach`], after which no packet comes, and, when everything held has its verdict, [`Table::remove`].
+//! Deleting a base chain makes the kernel drop what any packet queue of the namespace holds (`nfqnl_flush`), so [`Table::update`] changes
+//! rules and keeps chains, and an end is two steps: [`Table::detach`], after which no packet comes, and, when everything held has its
+//! verdict, [`Table::remove`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
@@ -32,8 +33,10 @@ const DELETE_RULE: u16 = SUBSYSTEM | 8;
 const TABLE_NAME: u16 = 1;
 /// Bytes of `struct nfgenmsg`.
 const FIXED: usize = 4;
-/// `NFPROTO_INET`, `NFPROTO_BRIDGE`.
+/// `NFPROTO_INET`, `NFPROTO_IPV4`, `NFPROTO_IPV6`, `NFPROTO_BRIDGE`.
 const INET: u8 = 1;
+const IPV4: u8 = 2;
+const IPV6: u8 = 10;
 const BRIDGE: u8 = 7;
 
 /// The hook at which packets are held.
@@ -61,12 +64,12 @@ impl Plane {
 /// Parameters of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// The egress interface of packets to hold.
-    pub interface: String,
+    /// The interface that the tables are named after.
+    pub owner: String,
     /// The queue's number.
     pub queue: u16,
-    /// The hooks.
-    pub planes: BTreeSet<Plane>,
+    /// The hooks of each egress interface of packets to hold.
+    pub ports: BTreeMap<String, BTreeSet<Plane>>,
 }
 
 /// The name of an interface's tables. What an identifier of nftables may not contain is written as its bytes.
@@ -83,57 +86,94 @@ fn table_of(interface: &str) -> String {
 }
 
 impl Rules {
+    /// The rules of a single interface.
+    #[must_use]
+    pub fn of(interface: &str, queue: u16, planes: impl IntoIterator<Item = Plane>) -> Self {
+        let ports = [(interface.to_owned(), planes.into_iter().collect())].into();
+        Self { owner: interface.to_owned(), queue, ports }
+    }
+
     /// The script for `nft`: replaces tables left over from an earlier run, atomically.
     ///
     /// # Errors
-    /// The interface's name is not allowed in a script.
+    /// The name of an interface is not allowed in a script.
     pub fn script(&self) -> Result<String, LinuxError> {
-        let name = &self.interface;
-        // The kernel forbids `/` and white space; a quote would end the string of the script.
-        let fits = !name.is_empty()
-            && name.len() < 16
-            && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\/*".contains(&byte));
-        if !fits {
-            return Err(LinuxError::Input(format!("interface {name:?} is not a name that nftables accepts")));
-        }
-        let table = table_of(name);
-        let mut script = removal(&table);
-        for family in ["inet", "bridge"] {
-            let planes: Vec<Plane> =
-                self.planes.iter().copied().filter(|plane| plane.place().0 == family).collect();
-            if planes.is_empty() {
-                continue;
-            }
-            // Writing to a string does not fail.
+        Ok(cleared(&self.table()?, false) + &self.tables()?)
+    }
+
+    /// The hooks of all interfaces.
+    #[must_use]
+    pub fn planes(&self) -> BTreeSet<Plane> {
+        self.ports.values().flatten().copied().collect()
+    }
+
+    fn families(&self) -> BTreeSet<&'static str> {
+        self.planes().iter().map(|plane| plane.place().0).collect()
+    }
+
+    fn table(&self) -> Result<String, LinuxError> {
+        fits(&self.owner).map(|()| table_of(&self.owner))
+    }
+
+    /// The tables with their chains and rules.
+    fn tables(&self) -> Result<String, LinuxError> {
+        let (table, queue) = (self.table()?, self.queue);
+        self.ports.keys().try_for_each(|name| fits(name))?;
+        let mut script = String::new();
+        // Writing to a string does not fail.
+        for family in self.families() {
             let _ = writeln!(script, "table {family} {table} {{");
-            for plane in planes {
+            for plane in self.planes().into_iter().filter(|plane| plane.place().0 == family) {
                 let (_, _, chain, hook) = plane.place();
-                let queue = self.queue;
                 let _ = writeln!(
                     script,
-                    "chain {chain} {{\ntype filter hook {hook} priority 300; policy accept;\n\
-                     oifname \"{name}\" queue flags bypass to {queue}\n}}"
+                    "chain {chain} {{\ntype filter hook {hook} priority 300; policy accept;"
                 );
+                for (name, _) in self.ports.iter().filter(|(_, planes)| planes.contains(&plane)) {
+                    let _ = writeln!(script, "oifname \"{name}\" queue flags bypass to {queue}");
+                }
+                script += "}\n";
             }
             script += "}\n";
         }
         Ok(script)
     }
+
+    /// The number of rules of each chain.
+    fn counts(&self) -> BTreeMap<(u8, &'static str), usize> {
+        let mut counts = BTreeMap::new();
+        for plane in self.ports.values().flatten() {
+            let (_, family, chain, _) = plane.place();
+            *counts.entry((family, chain)).or_insert(0) += 1;
+        }
+        counts
+    }
 }
 
-/// Removes the tables, whether they exist or not: each is added, then deleted.
-fn removal(table: &str) -> String {
-    let mut script = String::new();
-    for family in ["inet", "bridge"] {
-        let _ = writeln!(script, "table {family} {table}\ndelete table {family} {table}");
+/// Whether a name may stand in a script. The kernel forbids `/` and white space; a quote would end the string of the script.
+fn fits(name: &str) -> Result<(), LinuxError> {
+    let fits = !name.is_empty()
+        && name.len() < 16
+        && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\/*".contains(&byte));
+    if fits {
+        return Ok(());
     }
-    script
+    Err(LinuxError::Input(format!("interface {name:?} is not a name that nftables accepts")))
+}
+
+/// Removes the tables, whether they exist or not: each is added, then deleted; or empties them, if they shall stay.
+fn cleared(table: &str, stay: bool) -> String {
+    let verb = if stay { "flush" } else { "delete" };
+    let each = |family| format!("table {family} {table}\n{verb} table {family} {table}\n");
+    ["inet", "bridge"].map(each).concat()
 }
 
 /// The installed rules. Dropping this does not remove them: [`Self::remove`] does, as does the next start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     rules: Rules,
+    /// Families that have a table.
+    families: BTreeSet<&'static str>,
 }
 
 impl Table {
@@ -142,20 +182,30 @@ impl Table {
     /// # Errors
     /// `nft` is not installed, or refuses: no CAP_NET_ADMIN, no `queue` expression in the kernel.
     pub fn install(rules: &Rules) -> Result<Self, LinuxError> {
-        let script = rules.script()?;
-        if rules.planes.contains(&Plane::Bridged) {
-            run(&script)?;
-        } else {
-            // A kernel without the bridge family refuses its tables.
-            run(&without_bridge(&script)).or_else(|_| run(&script))?;
-        }
-        Ok(Self { rules: rules.clone() })
+        let families = rules.families();
+        let table = rules.table()?;
+        let tables = rules.tables()?;
+        let needs_bridge = families.contains("bridge");
+        // Chains that another version left behind with other hooks are refused, and removed then.
+        let stay = are_others_queueing(&table);
+        run_anyhow(&(cleared(&table, stay) + &tables), needs_bridge)
+            .or_else(|error| if stay { run_anyhow(&rules.script()?, needs_bridge) } else { Err(error) })?;
+        Ok(Self { rules: rules.clone(), families })
     }
 
-    /// Rules that are not installed, to be tried again: [`Self::is_present`] denies them.
-    #[must_use]
-    pub fn missing(rules: &Rules) -> Self {
-        Self { rules: rules.clone() }
+    /// Replaces the rules atomically, also where another program removed them. What is held stays held.
+    ///
+    /// # Errors
+    /// As [`Self::install`]; the rules are those of before then, and [`Self::is_present`] compares with the new ones.
+    pub fn update(&mut self, rules: &Rules) -> Result<(), LinuxError> {
+        let table = rules.table()?;
+        self.families.extend(rules.families());
+        self.rules = rules.clone();
+        let emptied = self
+            .families
+            .iter()
+            .map(|family| format!("table {family} {table}\nflush table {family} {table}\n"));
+        run(&(emptied.collect::<String>() + &rules.tables()?))
     }
 
     /// The rules.
@@ -169,17 +219,21 @@ impl Table {
     /// # Errors
     /// nftables does not respond.
     pub fn is_present(&self) -> Result<bool, LinuxError> {
-        let table = table_of(&self.rules.interface);
-        let mut found = BTreeSet::new();
+        let table = table_of(&self.rules.owner);
+        let wanted = self.rules.counts();
+        let mut missing = wanted.clone();
         for family in [INET, BRIDGE] {
-            if self.rules.planes.iter().any(|plane| plane.place().1 == family) {
-                found.extend(chains_with_rules(family, &table)?.into_iter().map(|chain| (family, chain)));
+            if !wanted.keys().any(|(of, _)| *of == family) {
+                continue;
+            }
+            for chain in chains_of_rules(family, &table)? {
+                let left = missing.iter_mut().find(|((of, name), _)| *of == family && *name == chain);
+                if let Some((_, left)) = left {
+                    *left = left.saturating_sub(1);
+                }
             }
         }
-        Ok(self.rules.planes.iter().all(|plane| {
-            let (_, family, chain, _) = plane.place();
-            found.contains(&(family, chain.to_owned()))
-        }))
+        Ok(missing.values().all(|left| *left == 0))
     }
 
     /// Empties the chains: packets bypass the queue, and those that it holds stay there for their verdicts.
@@ -187,9 +241,8 @@ impl Table {
     /// # Errors
     /// `nft` failed.
     pub fn detach(&self) -> Result<(), LinuxError> {
-        let table = table_of(&self.rules.interface);
-        let families: BTreeSet<&str> = self.rules.planes.iter().map(|plane| plane.place().0).collect();
-        run(&families.iter().map(|family| format!("flush table {family} {table}\n")).collect::<String>())
+        let table = self.rules.table()?;
+        run(&self.families.iter().map(|family| format!("flush table {family} {table}\n")).collect::<String>())
     }
 
     /// Removes the tables. What is held at this time is dropped.
@@ -197,17 +250,32 @@ impl Table {
     /// # Errors
     /// `nft` failed.
     pub fn remove(self) -> Result<(), LinuxError> {
-        remove_leftovers(&self.rules.interface)
+        remove_leftovers(&self.rules.owner)
     }
 }
 
-/// Removes the tables of an interface, as an earlier run may have left them.
+/// Removes the tables named after an interface, as an earlier run may have left them. While others queue packets they stay, empty.
 ///
 /// # Errors
 /// `nft` is not installed, or failed.
 pub fn remove_leftovers(interface: &str) -> Result<(), LinuxError> {
-    let script = removal(&table_of(interface));
-    run(&script).or_else(|_| run(&without_bridge(&script)))
+    let table = table_of(interface);
+    run_anyhow(&cleared(&table, are_others_queueing(&table)), false)
+}
+
+/// Runs a script, without its tables of the bridge family if the kernel has no such family and they are not needed.
+fn run_anyhow(script: &str, needs_bridge: bool) -> Result<(), LinuxError> {
+    run(script).or_else(|error| if needs_bridge { Err(error) } else { run(&without_bridge(script)) })
+}
+
+/// Whether rules of other programs, or of other agents, lead packets to a queue: deleting a base chain would lose what waits there.
+fn are_others_queueing(table: &str) -> bool {
+    [INET, BRIDGE, IPV4, IPV6].into_iter().any(|family| {
+        let mut found = false;
+        // Without an answer there is nothing to be lost that is known of.
+        let _ = each_rule(family, None, |of, _, queues| found |= queues && of != table);
+        found
+    })
 }
 
 fn without_bridge(script: &str) -> String {
@@ -226,7 +294,7 @@ const COMMANDS: [&str; 3] = ["nft", "/usr/sbin/nft", "/sbin/nft"];
 /// As [`Table::install`].
 pub fn check(rules: &Rules) -> Result<(), LinuxError> {
     let script = rules.script()?;
-    if rules.planes.contains(&Plane::Bridged) {
+    if rules.planes().contains(&Plane::Bridged) {
         call(&["-c", "-f", "-"], &script)
     } else {
         call(&["-c", "-f", "-"], &without_bridge(&script))
@@ -282,29 +350,59 @@ pub fn has_program() -> bool {
     })
 }
 
-/// The chains of a table in a family that have at least one rule.
-fn chains_with_rules(family: u8, table: &str) -> Result<Vec<String>, LinuxError> {
-    /// `NFTA_RULE_CHAIN`.
-    const CHAIN: u16 = 2;
+/// The chain of each rule of a table in a family.
+fn chains_of_rules(family: u8, table: &str) -> Result<Vec<String>, LinuxError> {
     let mut chains = Vec::new();
+    each_rule(family, Some(table), |of, chain, _| {
+        if of == table {
+            chains.push(chain.to_owned());
+        }
+    })?;
+    Ok(chains)
+}
+
+/// Passes each rule of a family: its table, its chain, and whether it leads packets to a queue.
+fn each_rule(
+    family: u8,
+    table: Option<&str>,
+    mut each: impl FnMut(&str, &str, bool),
+) -> Result<(), LinuxError> {
     let listed = Socket::open(NETFILTER)?.request(
         "list rules",
         GET_RULE,
         DUMP,
         &[family, 0, 0, 0],
-        |builder| builder.put_text(TABLE_NAME, table),
+        |builder| {
+            if let Some(table) = table {
+                builder.put_text(TABLE_NAME, table);
+            }
+        },
         |message| {
-            let attributes = message.attributes(FIXED);
-            let text = |kind| attributes.find(kind).and_then(|attribute| attribute.text());
-            if message.kind == NEW_RULE && text(TABLE_NAME) == Some(table) {
-                chains.extend(text(CHAIN).map(str::to_owned));
+            if let Some((table, chain, queues)) = rule(message) {
+                each(table, chain, queues);
             }
         },
     );
     match listed {
-        Err(error) if error.errno() == Some(libc::ENOENT) => Ok(Vec::new()),
-        other => other.map(|()| chains),
+        Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
+        other => other,
     }
+}
+
+/// Table and chain of nftables' message about a rule, and whether the rule leads packets to a queue.
+fn rule<'a>(message: &Message<'a>) -> Option<(&'a str, &'a str, bool)> {
+    /// `NFTA_RULE_CHAIN`, `NFTA_RULE_EXPRESSIONS`, `NFTA_EXPR_NAME`.
+    const CHAIN: u16 = 2;
+    const EXPRESSIONS: u16 = 4;
+    const NAME: u16 = 1;
+    if message.kind != NEW_RULE {
+        return None;
+    }
+    let attributes = message.attributes(FIXED);
+    let queues = attributes.find(EXPRESSIONS).is_some_and(|list| {
+        list.nested().any(|one| one.nested().find(NAME).and_then(|name| name.text()) == Some("queue"))
+    });
+    Some((attributes.find(TABLE_NAME)?.text()?, attributes.find(CHAIN)?.text()?, queues))
 }
 
 /// Whether nftables notifies that a table of an agent, or a chain or rule of it, was removed.
@@ -322,7 +420,7 @@ mod tests {
     use super::*;
 
     fn rules(interface: &str, planes: &[Plane]) -> Rules {
-        Rules { interface: interface.to_owned(), queue: 77, planes: planes.iter().copied().collect() }
+        Rules::of(interface, 77, planes.iter().copied())
     }
 
     #[test]
@@ -330,13 +428,32 @@ mod tests {
         let script = rules("wlan0", &[Plane::Routed, Plane::Bridged]).script().expect("a script");
         let wanted = "table inet airbound_wlan0\ndelete table inet airbound_wlan0\n\
                       table bridge airbound_wlan0\ndelete table bridge airbound_wlan0\n\
-                      table inet airbound_wlan0 {\nchain routed {\n\
-                      type filter hook forward priority 300; policy accept;\n\
-                      oifname \"wlan0\" queue flags bypass to 77\n}\n}\n\
                       table bridge airbound_wlan0 {\nchain bridged {\n\
                       type filter hook postrouting priority 300; policy accept;\n\
+                      oifname \"wlan0\" queue flags bypass to 77\n}\n}\n\
+                      table inet airbound_wlan0 {\nchain routed {\n\
+                      type filter hook forward priority 300; policy accept;\n\
                       oifname \"wlan0\" queue flags bypass to 77\n}\n}\n";
         assert_eq!(script, wanted);
+    }
+
+    #[test]
+    fn interfaces_of_an_agent_share_its_tables() {
+        let mut both = rules("wlan0", &[Plane::Bridged]);
+        both.ports.insert("guest".to_owned(), [Plane::Routed].into());
+        both.ports.insert("wlan0.sta1".to_owned(), [Plane::Bridged].into());
+        let script = both.script().expect("a script");
+        assert!(script.ends_with(
+            "table bridge airbound_wlan0 {\nchain bridged {\n\
+             type filter hook postrouting priority 300; policy accept;\n\
+             oifname \"wlan0\" queue flags bypass to 77\noifname \"wlan0.sta1\" queue flags bypass to 77\n}\n}\n\
+             table inet airbound_wlan0 {\nchain routed {\n\
+             type filter hook forward priority 300; policy accept;\n\
+             oifname \"guest\" queue flags bypass to 77\n}\n}\n"
+        ));
+        assert_eq!(both.counts(), [((BRIDGE, "bridged"), 2), ((INET, "routed"), 1)].into());
+        both.ports.insert("w\" accept; #".to_owned(), [Plane::Routed].into());
+        assert!(both.script().is_err());
     }
 
     #[test]

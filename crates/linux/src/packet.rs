@@ -189,6 +189,25 @@ impl Headers {
     }
 }
 
+/// Sets the code point of congestion experienced (RFC 3168, section 5) in an IP header, and its checksum in IPv4; nothing else is read.
+pub fn mark_congestion(packet: &mut [u8]) {
+    match packet {
+        [first, service, _, _, _, _, _, _, _, _, sum_high, sum_low, ..] if *first >> 4 == 4 => {
+            // HC' = ~(~HC + ~m + m'), of 16-bit words (RFC 1624, equation 3).
+            let before = u16::from_be_bytes([*first, *service]);
+            *service |= 3;
+            let after = u16::from_be_bytes([*first, *service]);
+            let sum = u16::from_be_bytes([*sum_high, *sum_low]);
+            let wide = u32::from(!sum) + u32::from(!before) + u32::from(after);
+            let folded = (wide & 0xffff) + (wide >> 16);
+            let folded = ((folded & 0xffff) + (folded >> 16)) as u16;
+            [*sum_high, *sum_low] = (!folded).to_be_bytes();
+        }
+        [first, second, ..] if *first >> 4 == 6 => *second |= 0x30,
+        _ => {}
+    }
+}
+
 /// The kernel's mapping of code points to user priorities without a QoS map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityMap {
@@ -315,6 +334,37 @@ mod tests {
     }
 
     const TCP_ACK: [u8; 20] = [0x14, 0x51, 0x9c, 0x40, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x10, 0, 64, 0, 0, 0, 0];
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        // The sum of all words of a header with its checksum (RFC 1071).
+        let sum = |packet: &[u8]| {
+            let words =
+                packet[..20].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+            words.fold(0, |sum, word| (sum + word) % 0xffff)
+        };
+        for service in [0, 1, 2, 3, 0xb9, 0xfe] {
+            for high in [0, 0x12, 0xff] {
+                let mut packet = v4(protocol::UDP, service, 0, &[0; 8]);
+                packet[4] = high;
+                let check = !u16::try_from(sum(&packet)).expect("a word");
+                packet[10..12].copy_from_slice(&check.to_be_bytes());
+                mark_congestion(&mut packet);
+                let headers = Headers::read(&packet).expect("headers");
+                assert_eq!((headers.ecn, headers.dscp), (3, service >> 2));
+                assert_eq!(sum(&packet), 0, "{packet:?}");
+            }
+        }
+        let mut packet = v6(protocol::UDP, 46 << 2 | 2, &[0; 8]);
+        mark_congestion(&mut packet);
+        let headers = Headers::read(&packet).expect("headers");
+        assert_eq!((headers.ecn, headers.dscp), (3, 46));
+        for short in [&[][..], &[0x45, 0], &[0x60], &[0xff; 40]] {
+            let mut packet = short.to_vec();
+            mark_congestion(&mut packet);
+            assert_eq!(packet, short);
+        }
+    }
 
     #[test]
     fn ipv4_with_tcp() {

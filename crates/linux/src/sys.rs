@@ -464,6 +464,30 @@ pub(crate) fn set_real_time(priority: u8) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) }).map(drop)
 }
 
+/// Binds a packet socket to a device: it receives IP packets that arrive there, and none that leave.
+pub(crate) fn capture_arrivals(fd: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    // SAFETY: all bytes zero is a valid sockaddr_ll.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as libc::c_int;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    let yes: libc::c_int = 1;
+    // SAFETY: the kernel reads a value that lives until the call returns.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            (&raw const yes).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    check(result.into())?;
+    // SAFETY: the kernel reads `length` bytes of an address that lives until the call returns.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) }.into()).map(drop)
+}
+
 /// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, without a header before its packets.
 pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     // SAFETY: all bytes zero is a valid ifreq.

@@ -105,7 +105,7 @@ fn traced(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     let mut completions = Completions::open(interface, &config).expect("eBPF");
     let config = QueueConfig { number: QUEUE, ..QueueConfig::default() };
     let mut queue = Queue::open(&config).expect("a queue");
-    let rules = Rules { interface: interface.name.clone(), queue: QUEUE, planes: [Plane::Local].into() };
+    let rules = Rules::of(&interface.name, QUEUE, [Plane::Local]);
     let table = Table::install(&rules).expect("rules");
     assert!(table.is_present().expect("an answer"));
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").expect("a socket");
@@ -176,7 +176,7 @@ fn polled(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
 
 /// Notifications of changes to neighbours, rules, stations and the interface.
 fn noticed(interface: &WifiInterface, station: &Station) {
-    let mut monitor = Monitor::open(interface.index).expect("a monitor");
+    let mut monitor = Monitor::open([interface.index]).expect("a monitor");
     let mut expect = |what: &str, wanted: &dyn Fn(&Change) -> bool| {
         let seen = until(|| {
             let mut seen = None;
@@ -198,8 +198,7 @@ fn noticed(interface: &WifiInterface, station: &Station) {
     );
     assert!(call(&format!("ip neigh del 10.0.0.99 dev {name}")));
     expect("a neighbour gone", &|change| matches!(change, Change::Neighbour(one) if one.station.is_none()));
-    let rules =
-        Rules { interface: name.clone(), queue: QUEUE, planes: [Plane::Routed, Plane::Bridged].into() };
+    let rules = Rules::of(name, QUEUE, [Plane::Routed, Plane::Bridged]);
     let table = Table::install(&rules).expect("rules");
     assert!(call("nft flush ruleset"), "to flush the rules");
     expect("rules flushed", &|change| *change == Change::RulesTouched);

@@ -30,6 +30,9 @@ pub struct EmulationSummary {
     pub slipped_s: f64,
     /// Packets that the kernel dropped at the devices, because the emulator read them too late or a host had no room.
     pub device_drops: Option<u64>,
+    /// Packets that a queue marked as having experienced congestion, in place of a drop.
+    #[serde(default)]
+    pub marked: u64,
     /// Packets to no host of the emulation, multicast among them.
     pub strays: u64,
     /// Share of the machine's processor time that its hypervisor gave to others; `None` if the kernel does not tell.
@@ -38,6 +41,13 @@ pub struct EmulationSummary {
     /// Processors that the emulator used on average.
     #[serde(with = "number")]
     pub processors: f64,
+    /// The part of them that waited busily for the next deadline.
+    #[serde(with = "number", default)]
+    pub spinning: f64,
+    /// The part of them that the kernel used for reading and writing packets and for sleeping; `None` if it does not tell. The rest
+    /// is the simulation.
+    #[serde(with = "number::optional", default)]
+    pub system: Option<f64>,
     /// Flows of applications, in the order of `flows`.
     pub flows: Vec<ApplicationFlow>,
 }

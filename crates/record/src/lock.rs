@@ -40,6 +40,12 @@ impl FolderLock {
         Self::take(folder.with_file_name(name), folder)
     }
 
+    /// Whether another process is writing results into a folder. Nothing is created there.
+    #[must_use]
+    pub fn is_held(folder: &Path) -> bool {
+        folder.join(LOCK).exists() && matches!(Self::inside(folder), Err(RecordError::Busy { .. }))
+    }
+
     fn take(path: PathBuf, folder: &Path) -> Result<Self, RecordError> {
         let busy = || RecordError::Busy { path: folder.to_owned() };
         for _ in 0..ATTEMPTS {

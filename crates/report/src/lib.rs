@@ -18,6 +18,7 @@ mod page;
 mod plot;
 mod run;
 mod tables;
+mod timing;
 mod users;
 mod validate;
 mod verdict;

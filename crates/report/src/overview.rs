@@ -49,12 +49,14 @@ impl Comparison {
             .chain(self.costs())
             .chain([self.flow_table(), self.packets(), self.station_table(), self.air()])
             .chain(self.member_tables());
+        let timing = Chapter { tables: self.timing().into_iter().collect(), ..chapter("Timing") };
         let chapters = vec![
             Chapter { scores: self.scorecard(), ..chapter("Scorecard") },
             Chapter { picks: vec![self.distributions(), self.splits()], ..chapter("Latency") },
             Chapter { charts: self.cost_dots(), ..chapter("What it costs the others") },
             Chapter { picks: vec![self.over_time()], ..chapter("Over time") },
             Chapter { tables: tables.collect(), is_folded: true, ..chapter("Tables") },
+            timing,
             self.provenance(),
         ];
         let sentences = self.verdict().sentences().map(str::to_owned).collect::<Vec<_>>();

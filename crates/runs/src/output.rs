@@ -19,7 +19,7 @@ pub const STDOUT: &str = "-";
 pub enum Kind {
     /// A capture of a simulated run.
     Capture,
-    /// A capture of whole packets of an emulated run.
+    /// A capture of an emulated run, with whole packets.
     Packets,
     /// A page of this program.
     Page,
@@ -44,10 +44,9 @@ pub(crate) fn capture_header() -> Vec<u8> {
     header(SNAP_LENGTH, LINK_TYPE)
 }
 
-/// The header of a capture of whole IP packets (LINKTYPE_RAW), with times in nanoseconds.
-#[must_use]
-pub fn packets_header() -> Vec<u8> {
-    header(65_535, 101)
+/// The header of a capture with whole packets.
+pub(crate) fn packets_header() -> Vec<u8> {
+    header(65_535, LINK_TYPE)
 }
 
 fn header(snap_length: u32, link_type: u32) -> Vec<u8> {

@@ -10,6 +10,7 @@ use airbound_sim::Run;
 use crate::error::RunsError;
 use crate::folder::Fresh;
 use crate::opened::{Named, Opened};
+use crate::pcap::{Capture, Contents, PreparedCapture};
 use crate::performance::performance;
 use crate::recording::Recording;
 
@@ -17,6 +18,16 @@ use crate::recording::Recording;
 pub struct BuiltRun {
     run: Run,
     named: Named,
+}
+
+/// The air of a run as a capture with the bytes of a caller's packets.
+pub struct AirCapture<'a> {
+    /// Its file.
+    pub prepared: PreparedCapture,
+    /// The bytes.
+    pub contents: Contents,
+    /// The scenario of the run.
+    pub scenario: &'a Scenario,
 }
 
 /// A run under way, recorded in a folder. Without [`PacedRun::finish`] nothing of it remains.
@@ -46,12 +57,21 @@ impl BuiltRun {
     ///
     /// # Errors
     /// There is something else in the folder than an earlier run, or it cannot be written.
-    pub fn record(mut self, folder: &Path, tables: Tables) -> Result<PacedRun, RunsError> {
+    pub fn record(
+        mut self,
+        folder: &Path,
+        tables: Tables,
+        capture: Option<AirCapture<'_>>,
+    ) -> Result<PacedRun, RunsError> {
         let begun = Instant::now();
         let fresh = Fresh::note(folder);
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, self.run.info(), tables, Encoding::Steady)?;
-        self.run.observe(Box::new(Recording::new(recorder, None)));
+        let info = self.run.info();
+        let capture = capture.map(|AirCapture { prepared, contents, scenario }| {
+            Capture::with_contents(prepared, contents, info, scenario)
+        });
+        self.run.observe(Box::new(Recording::new(recorder, capture.transpose()?)));
         Ok(PacedRun { run: self.run, named: self.named, begun, fresh })
     }
 }
@@ -62,7 +82,8 @@ impl PacedRun {
         &mut self.run
     }
 
-    /// Ends the run now and completes the folder. `scenario` is the one that it states.
+    /// Ends the run now and completes the folder, and the capture; the number is that of frames which the disk could not take in time.
+    /// `scenario` is the one that it states.
     ///
     /// # Errors
     /// The folder cannot be written, or packets were lost, which is a defect.
@@ -70,14 +91,15 @@ impl PacedRun {
         mut self,
         scenario: &Scenario,
         emulation: EmulationSummary,
-    ) -> Result<(RunFolder, Summary), RunsError> {
+    ) -> Result<(RunFolder, Summary, u64), RunsError> {
         self.run.end_now();
         let info = self.run.info().clone();
         let (outcome, observer) = self.run.finish()?;
         let Some(recording) = Recording::of(observer) else {
             return Err(RunsError::Defect("the run lost its recording".to_owned()));
         };
-        let (mut recorder, _) = recording.into_parts();
+        let (mut recorder, capture) = recording.into_parts();
+        let left_out = capture.map_or(Ok(0), |capture| capture.finish(Path::new("the capture")))?;
         for row in &outcome.distributions {
             recorder.distribution(*row);
         }
@@ -89,6 +111,6 @@ impl PacedRun {
         let performance = performance(outcome.events, duration, self.begun.elapsed());
         let folder = recorder.finish(&resolved, &summary, &performance)?;
         self.fresh.keep();
-        Ok((folder, summary))
+        Ok((folder, summary, left_out))
     }
 }

@@ -79,7 +79,7 @@ impl RunRequest {
         let performance = performance(outcome.events, opened.length(), begun.elapsed());
         let folder = recorder.finish(&resolved, &outcome.summary, &performance)?;
         if let (Some(writer), Some(file)) = (writer, capture) {
-            writer.finish(file)?;
+            let _ = writer.finish(file)?;
         }
         fresh.keep();
         Ok((folder, outcome.summary))

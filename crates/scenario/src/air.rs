@@ -47,6 +47,9 @@ pub struct Air {
     pub encryption: bool,
     /// The loss of an MPDU as a function of the signal-to-noise ratio.
     pub error_model: ErrorModel,
+    /// Signal that a receiver needs beyond the error model, for imperfect estimates of channel and frequency; less than 0 if it needs less.
+    #[serde(skip_serializing_if = "text::is_default")]
+    pub implementation_loss: Decibel,
     /// Noise figure of the receiver: the noise added to thermal noise.
     pub noise_figure: Decibel,
     /// Transmit power of every transmitter.
@@ -92,6 +95,7 @@ pub(super) const KEYS: &[&str] = &[
     "countdown",
     "encryption",
     "error-model",
+    "implementation-loss",
     "noise-figure",
     "tx-power",
     "sensitivity",
@@ -157,6 +161,11 @@ impl Air {
             countdown: section.choice("countdown", Countdown::default(), text::COUNTDOWNS)?,
             encryption: section.boolean("encryption", false)?,
             error_model: section.choice("error-model", ErrorModel::Nist, ERROR_MODELS)?,
+            implementation_loss: section.ranged(
+                "implementation-loss",
+                Decibel::default(),
+                Decibel::new(-3.0)..=Decibel::new(20.0),
+            )?,
             noise_figure: section.ranged(
                 "noise-figure",
                 Decibel::new(7.0),

@@ -1,5 +1,7 @@
 //! `[scheme]`: the controllers of a run, and the short names of combinations.
 
+mod parameter;
+
 use std::fmt;
 
 use airbound_control::link::LawConfig;
@@ -87,7 +89,7 @@ pub(super) const SENDERS: Choices =
     Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
 /// The kinds of policy for the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
-    kinds: &["plain", "last-n", "tack", "plum"],
+    kinds: &["plain", "last-n", "tack", "plum", "room"],
     check: |slot| match slot.kind {
         "plain" => slot.refuse_parameters(),
         _ => slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
@@ -337,12 +339,8 @@ impl Slot {
                 let mut slot = Self { kind, parameters };
                 slot.set(variant);
                 (choices.check)(&slot).map_err(|problem| {
-                    // A sentence about one parameter begins with its name; its position may be a `--set` instead of the table.
-                    let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
-                    match entries.iter().find_map(|(name, _)| Some((name, about(name)?))) {
-                        Some((name, problem)) => table.wrong(name, problem),
-                        None => section.wrong(key, format!("is wrong: {problem}")),
-                    }
+                    let check = |parameters| (choices.check)(&Self { kind, parameters });
+                    parameter::wrong((section, key), &table, &slot.parameters, &problem, check)
                 })?;
                 Ok(Some(slot))
             }

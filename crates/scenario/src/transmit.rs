@@ -34,6 +34,7 @@ impl Air {
                 ErrorModel::Nist => Decoding::Hard,
                 ErrorModel::Soft => Decoding::Soft,
             },
+            implementation_loss: self.implementation_loss,
             detection: self.sensitivity.map_or(ALWAYS_DETECTED, |weakest| weakest - floor),
         }
     }

@@ -181,7 +181,7 @@ fn schemes_are_checked() {
     check(&with("[air]", "schemes = [\"last-pq+last-pq-auto\"]\n[air]"), &["two kinds of queue"]);
     check(
         &format!("{GOOD}[scheme]\nqueue = {{ kind = \"last-pq\", protect = \"all\" }}\n"),
-        &["scheme.queue", "unknown variant all", "named or auto"],
+        &["scheme.queue.protect is the text \"all\"", "named or auto"],
     );
     check(&format!("{GOOD}[scheme]\nqueue = \"fiffo\"\n"), &["test.toml:12:", "scheme.queue", "\"fifo\""]);
     check(
@@ -431,6 +431,14 @@ fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
         &shaper("rate = \"1 Mbit/s\"\nlimit = 9"),
         &["test.toml:13:", "shaper.limit", "rate, burst, queue"],
     );
+}
+
+#[test]
+fn a_receiver_is_hardly_better_than_its_error_model() {
+    let loss = |value: &str| format!("{GOOD}[air]\nimplementation-loss = {value}\n");
+    check(&loss("\"-4 dB\""), &["test.toml:12:", "air.implementation-loss", "allowed is -3 dB to 20 dB"]);
+    check(&loss("\"NaN dB\""), &["test.toml:12:", "air.implementation-loss"]);
+    check(&loss("2"), &["test.toml:12:", "air.implementation-loss", "number and unit"]);
 }
 
 #[test]

@@ -248,6 +248,11 @@ fn any_override_never_panics() {
             format!("hearing.matrix.{key}"),
             format!("radio.{key}"),
             format!("radio.capture.levels.{key}"),
+            format!("air.{key}"),
+            format!("access-point.shaper.{key}"),
+            format!("access-point.away.{key}"),
+            format!("station.0.power-save.{key}"),
+            format!("scheme.sender.{key}"),
         ];
         for key in keys {
             let _ = shipped()[0].load(&Overrides::from_pairs(&[(&key, value)]));

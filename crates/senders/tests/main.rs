@@ -8,6 +8,7 @@ mod conference_optimum;
 mod gcc;
 mod gcc_pacer;
 mod plum;
+mod room;
 mod rtp_fec;
 mod rtp_nack;
 mod rtp_path;

@@ -28,6 +28,19 @@ fn a_rate_rises_to_the_target_and_the_queue_stays_short() {
 }
 
 #[test]
+fn at_a_low_phy_rate_frames_stay_half_full() {
+    // The longest PPDU holds 21 packets at 40 Mbit/s: 32 would never be reached, and the rate would rise until the queue is full.
+    let mut air = Air::new(&[Path { phy: BitRate::from_mbps(40), window: 21, ..Path::USUAL }]);
+    air.run(Span::from_secs(8));
+    air.longest = 0;
+    air.run(Span::from_secs(10));
+    let decision = air.decision(0);
+    assert!((6.0..16.0).contains(&decision.level.expect("reported")), "{decision:?}");
+    assert!(decision.rate > BitRate::from_mbps(25), "{decision:?}");
+    assert!(air.longest < 64, "{}", air.longest);
+}
+
+#[test]
 fn an_application_that_sends_less_is_named_and_its_rate_stays_near() {
     let mut air = Air::new(&[Path { application: BitRate::from_mbps(20), ..Path::USUAL }]);
     air.run(Span::from_secs(5));

@@ -134,7 +134,7 @@ impl<C> Live<C> {
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
         self.network.take_fates(&mut self.carried);
-        for TaggedFate { tag, at, lost } in self.carried.drain(..) {
+        for TaggedFate { tag, at, lost, .. } in self.carried.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {
                 self.free.push(place);

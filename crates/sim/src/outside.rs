@@ -26,6 +26,8 @@ pub struct Passed {
     pub at: Instant,
     /// The reason of its loss; `None` if it arrived.
     pub lost: Option<DropReason>,
+    /// Whether it arrived with a mark of congestion.
+    pub is_marked: bool,
 }
 
 impl Run {
@@ -45,9 +47,25 @@ impl Run {
     /// Sends a packet of `size` bytes from the IP header on into a flow of the gate, now. `flow` is the flow's number in the scenario,
     /// `number` that of the packet in its flow, from 0 and ascending by one.
     pub fn push(&mut self, flow: usize, number: u64, tag: u64, size: ByteCount) {
+        self.push_as(Kind::Datagram, flow, number, tag, size);
+    }
+
+    /// The same with a packet that queues may mark ([`Kind::Capable`]), or that was marked before.
+    pub fn push_as(&mut self, kind: Kind, flow: usize, number: u64, tag: u64, size: ByteCount) {
         self.in_network(flow, |network, own| {
-            network.send(Outgoing { flow: flow_id(own), number, kind: Kind::Datagram, tag, size });
+            network.send(Outgoing { flow: flow_id(own), number, kind, tag, size });
         });
+    }
+
+    /// Packets that sources and the caller have sent so far; of a conference none.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        match &self.engine {
+            Engine::Networks(domains, _) => {
+                domains.networks().map(|network| network.parts.meters.totals().0).sum()
+            }
+            Engine::Conference(_) => 0,
+        }
     }
 
     /// Moves the fates of the caller's packets since the last call to `into`, network by network, each in order.
@@ -57,7 +75,8 @@ impl Run {
         for network in domains.networks_mut() {
             network.take_fates(&mut fates);
         }
-        into.extend(fates.into_iter().map(|TaggedFate { tag, at, lost }| Passed { tag, at, lost }));
+        let passed = |TaggedFate { tag, at, lost, is_marked }| Passed { tag, at, lost, is_marked };
+        into.extend(fates.into_iter().map(passed));
     }
 
     /// Begins to report a flow of the gate, under `name`, and perhaps with a demand from now on.

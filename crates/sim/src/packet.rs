@@ -9,6 +9,10 @@ use airbound_wifi::edca::Category;
 pub enum Kind {
     /// A datagram, of which only the length matters; `tag` is the frame it belongs to, if any.
     Datagram,
+    /// A datagram of a caller that a queue may mark in place of dropping it (ECT of RFC 3168).
+    Capable,
+    /// A datagram that experienced congestion (CE of RFC 3168).
+    Marked,
     /// A TCP segment with data; `tag` is its first byte.
     Segment,
     /// A TCP acknowledgement; `tag` is the next expected byte.
@@ -17,6 +21,15 @@ pub enum Kind {
     Media,
     /// Feedback from the receiver of real-time video.
     Feedback,
+}
+
+impl Kind {
+    /// Whether it is a datagram, marked or not.
+    #[must_use]
+    #[inline]
+    pub const fn is_datagram(self) -> bool {
+        matches!(self, Self::Datagram | Self::Capable | Self::Marked)
+    }
 }
 
 /// Properties common to the packets of a flow.
@@ -122,5 +135,12 @@ impl Payload for Packet {
     }
     fn set_airtime_estimate(&mut self, estimate: Span) {
         self.estimate_nanos = u32::try_from(estimate.as_nanos()).unwrap_or(u32::MAX);
+    }
+    fn mark(&mut self) -> bool {
+        let is_capable = matches!(self.kind, Kind::Capable | Kind::Marked);
+        if is_capable {
+            self.kind = Kind::Marked;
+        }
+        is_capable
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
 use airbound_scenario::{Overrides, Scenario};
-use airbound_senders::conference::{ConferenceConfig, LastNConfig, PlumConfig, TackConfig};
+use airbound_senders::conference::{
+    ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
+};
 use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::PipeSpec;
@@ -39,11 +41,41 @@ fn the_same_session_again_gives_the_same() {
         ConferenceConfig::LastN(LastNConfig::default()),
         ConferenceConfig::Tack(TackConfig::default()),
         PLUM(),
+        room(RoomPolicy::Plum),
     ] {
         let access = || vec![pipe("0 12\n3 20\n7 6\n"), pipe("0 9\n"), pipe("0 30\n")];
         let first = run(session(access(), policy));
         assert_eq!(first, run(session(access(), policy)));
         assert!(first.mean_down() > 1.0, "{first:?}");
+    }
+}
+
+fn room(policy: RoomPolicy) -> ConferenceConfig {
+    ConferenceConfig::Room(RoomConfig {
+        policy,
+        source: BitRate::from_mbps(10),
+        rho: 0.0,
+        ..RoomConfig::default()
+    })
+}
+
+#[test]
+fn a_room_of_layers_turns_a_narrow_link_to_its_viewers_too() {
+    let with = |policy| {
+        let access = vec![pipe("0 8\n"), pipe("0 80\n"), pipe("0 80\n"), pipe("0 80\n")];
+        run(session(access, room(policy)))
+    };
+    let (plain, plum) = (with(RoomPolicy::Plain), with(RoomPolicy::Plum));
+    let [before, after] = [&plain, &plum].map(|outcome| outcome.clients[0].up_mbps);
+    assert!(after > 1.2 * before, "{before} {after}");
+    assert!(plum.clients[0].states_s[2] > 10.0, "state III: {:?}", plum.clients[0]);
+    // One layer of three at most: a viewer gets less of a source than the source sends.
+    for outcome in [&plain, &plum] {
+        let sent: f64 = outcome.clients.iter().map(|client| client.up_mbps).sum();
+        for client in &outcome.clients {
+            assert!(client.down_mbps < 0.9 * (sent - client.up_mbps), "{client:?} of {sent}");
+            assert!(client.down_mbps > 0.5, "{client:?}");
+        }
     }
 }
 

@@ -26,13 +26,17 @@ fn air() -> BoxedStrategy<(String, &'static str)> {
         maybe(one_of(&["6 Mbit/s", "24 Mbit/s"]).prop_map(|rate| format!("control-rate = \"{rate}\"\n"))),
         any::<bool>().prop_map(|on| format!("encryption = {on}\n")),
         one_of(&["", "", "countdown = \"idle-slots\"\n"]),
+        one_of(&["", "", "error-model = \"soft\"\nimplementation-loss = \"1.5 dB\"\n"]),
     );
     (standard, lines)
-        .prop_map(|(standard, (a, b, c, d, e, f, g, h))| {
-            (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}{h}"), standard)
+        .prop_map(|(standard, (a, b, c, d, e, f, g, h, i))| {
+            (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}{h}{i}"), standard)
         })
         .boxed()
 }
+
+/// A sender with small queues.
+const SMALL: &str = "{ kind = \"cubic\", small-queue = \"7.8125 ms\" }";
 
 /// Aggregates formed in advance, optionally with few places for all categories or some time between two.
 fn ahead() -> BoxedStrategy<String> {
@@ -119,11 +123,10 @@ fn shaper() -> BoxedStrategy<String> {
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
-    let scheme = (queue(), rate(), one_of(&["cubic", "reno", "bbr", "aggregation"])).prop_map(
-        |(queue, rate, sender)| {
-            format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = \"{sender}\"\n")
-        },
-    );
+    let scheme = (queue(), rate(), one_of(&["\"cubic\"", "\"reno\"", "\"bbr\"", "\"aggregation\"", SMALL]))
+        .prop_map(|(queue, rate, sender)| {
+            format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = {sender}\n")
+        });
     // Law replaces both.
     let law = prop_oneof![
         Just("\"law\"".to_owned()),

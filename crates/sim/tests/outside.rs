@@ -3,7 +3,7 @@
 use airbound_control::queue::Demand;
 use airbound_record::Direction;
 use airbound_scenario::{Overrides, Scenario};
-use airbound_sim::{Passed, Plugins, Reach, Run};
+use airbound_sim::{Kind, Passed, Plugins, Reach, Run};
 use airbound_units::{ByteCount, Instant, Span};
 
 const NETWORK: &str = r#"
@@ -96,6 +96,30 @@ fn packets_pass_and_are_part_of_the_results() {
     assert_eq!((down.kind.as_str(), down.packets.delivered), ("application", 100));
     assert_eq!(down.goodput_mbps, 100.0 * 1500.0 * 8.0 / 1e6);
     assert_eq!((up.direction, up.packets.delivered), (Direction::Uplink, 100));
+}
+
+#[test]
+fn a_queue_marks_what_can_be_marked_and_drops_the_rest() {
+    // Twice what the channel carries, for three seconds.
+    let counts = [Kind::Datagram, Kind::Capable].map(|kind| {
+        let text = format!("{NETWORK}[scheme]\nqueue = \"linux\"\n");
+        let mut run = run_of(&text.replace("80 MHz", "20 MHz"), &[("down", Reach::Wire)]);
+        let (mut lost, mut marked, mut arrived) = (0, 0, 0);
+        for number in 0..30_000 {
+            run.push_as(kind, 1, number, number, ByteCount::new(1500));
+            let until = run.now() + Span::from_micros(100);
+            for one in advance(&mut run, until) {
+                lost += usize::from(one.lost.is_some());
+                marked += usize::from(one.is_marked);
+                arrived += usize::from(one.lost.is_none());
+            }
+        }
+        assert!(arrived > 1000);
+        (lost, marked)
+    });
+    let [(dropped, unmarked), (_, marked)] = counts;
+    assert!(dropped > 10 && unmarked == 0, "{counts:?}");
+    assert!(marked > 10, "{counts:?}");
 }
 
 #[test]

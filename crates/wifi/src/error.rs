@@ -196,20 +196,54 @@ const STEPS_PER_DB: i32 = 64;
 /// The range of the grids, in dB.
 const GRID_DB: (i32, i32) = (-20, 60);
 
+/// A curve of the hazard of a bit over the SNR, with the signal that a receiver needs beyond it.
+#[derive(Clone, Debug, PartialEq)]
+struct Curve {
+    modulation: Modulation,
+    coding: Coding,
+    /// Of soft decisions; `None` for hard ones.
+    soft: Option<SoftCurve>,
+    loss: Decibel,
+}
+
+impl Curve {
+    /// The hazard at a step of the grid.
+    fn at(&self, step: i32) -> f64 {
+        let snr = f64::from(step) / f64::from(STEPS_PER_DB) - self.loss.value();
+        let linear = Decibel::new(snr).linear();
+        hazard_of(match &self.soft {
+            Some(soft) => soft.bit_error(linear),
+            None => coded_bit_error(self.modulation, self.coding, linear),
+        })
+    }
+
+    /// The first step from `first` on whose hazard satisfies a condition that all later ones satisfy, too; at most `last`.
+    fn first(&self, (mut first, mut last): (i32, i32), is_met: impl Fn(f64) -> bool) -> i32 {
+        while first < last {
+            let middle = first + (last - first) / 2;
+            if is_met(self.at(middle)) {
+                last = middle;
+            } else {
+                first = middle + 1;
+            }
+        }
+        first
+    }
+}
+
 /// The tabulated error curve of one modulation and coding.
 ///
 /// The table has the hazard of a bit (-ln of its success) on a grid of 1/64 dB, where it is neither certain nor
-/// negligible (about 8 dB, about 4 kB), and interpolates linearly: its success is within 2 x 10^-4 of [`mpdu_success`].
-/// It uses basic arithmetic and libm only, so that every machine gives the same bits.
+/// negligible (about 8 dB, about 8 kB), and interpolates linearly: its success is within 2 x 10^-4 of [`mpdu_success`].
+/// Entries are computed when they are first needed: a link meets a part of them. It uses basic arithmetic and libm only, so
+/// that every machine gives the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
-    modulation: Modulation,
-    coding: Coding,
-    decoding: Decoding,
+    curve: Curve,
     /// Grid step of the first entry, counted from 0 dB.
     first: i32,
     /// Never empty; the last is zero.
-    hazards: Box<[f64]>,
+    hazards: Box<[Option<f64>]>,
 }
 
 impl ErrorTable {
@@ -222,66 +256,48 @@ impl ErrorTable {
     /// The curve of a modulation and code rate with hard decisions.
     #[must_use]
     pub fn of(modulation: Modulation, coding: Coding) -> Self {
-        Self::decoded(Decoding::Hard, modulation, coding)
+        Self::decoded(Decoding::Hard, Decibel::new(0.0), modulation, coding)
     }
 
-    /// The curve of a modulation and code rate with a model of decoding.
+    /// The curve of a modulation and code rate with a model of decoding, for a receiver that needs `loss` more signal than the model:
+    /// its implementation loss (802.11-2020, 17.3.10.2 assumes 5 dB).
     #[must_use]
-    pub fn decoded(decoding: Decoding, modulation: Modulation, coding: Coding) -> Self {
-        match decoding {
-            Decoding::Hard => {
-                Self::tabulated((decoding, modulation, coding), |snr| hazard(modulation, coding, snr))
-            }
-            Decoding::Soft => {
-                let curve = SoftCurve::of(modulation, coding);
-                let hazard = |snr: Decibel| hazard_of(curve.bit_error(snr.linear()));
-                Self::tabulated((decoding, modulation, coding), hazard)
-            }
-        }
-    }
-
-    fn tabulated(
-        (decoding, modulation, coding): (Decoding, Modulation, Coding),
-        hazard: impl Fn(Decibel) -> f64,
-    ) -> Self {
-        let at = |step: i32| hazard(Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)));
-        let (mut first, end) = (GRID_DB.0 * STEPS_PER_DB, GRID_DB.1 * STEPS_PER_DB);
-        // The hazard decreases with the ratio, so that the last step of certain loss is found by bisection.
-        let mut behind = end;
-        while first < behind {
-            let middle = first + (behind - first) / 2;
-            if at(middle + 1) >= CERTAIN {
-                first = middle + 1;
-            } else {
-                behind = middle;
-            }
-        }
-        let mut hazards: Vec<f64> = (first..end).map(at).take_while(|hazard| *hazard > NEGLIGIBLE).collect();
-        hazards.push(0.0);
-        Self { modulation, coding, decoding, first, hazards: hazards.into_boxed_slice() }
+    pub fn decoded(decoding: Decoding, loss: Decibel, modulation: Modulation, coding: Coding) -> Self {
+        let soft = (decoding == Decoding::Soft).then(|| SoftCurve::of(modulation, coding));
+        let curve = Curve { modulation, coding, soft, loss };
+        let (start, end) = (GRID_DB.0 * STEPS_PER_DB, GRID_DB.1 * STEPS_PER_DB);
+        // The last step of certain loss, or the start.
+        let uncertain = curve.first((start + 1, end + 1), |hazard| hazard < CERTAIN);
+        let first = (uncertain - 1).min(end);
+        let behind = curve.first((first, end), |hazard| hazard <= NEGLIGIBLE);
+        let mut hazards = vec![None; (behind - first) as usize];
+        hazards.push(Some(0.0));
+        Self { curve, first, hazards: hazards.into_boxed_slice() }
     }
 
     /// Its modulation.
     #[must_use]
     pub const fn modulation(&self) -> Modulation {
-        self.modulation
+        self.curve.modulation
     }
 
     /// Its code rate.
     #[must_use]
     pub const fn coding(&self) -> Coding {
-        self.coding
+        self.curve.coding
     }
 
-    /// Its model of decoding.
-    #[must_use]
-    pub const fn decoding(&self) -> Decoding {
-        self.decoding
+    /// An entry; that beyond the last one is zero, too.
+    #[inline]
+    fn entry(&mut self, index: usize) -> f64 {
+        let Self { curve, first, hazards } = self;
+        let Some(hazard) = hazards.get_mut(index) else { return 0.0 };
+        *hazard.get_or_insert_with(|| curve.at(*first + index as i32))
     }
 
     /// The probability that an MPDU of `size` is received.
     #[must_use]
-    pub fn mpdu_success(&self, snr: Decibel, size: ByteCount) -> f64 {
+    pub fn mpdu_success(&mut self, snr: Decibel, size: ByteCount) -> f64 {
         let hazard = self.hazard(snr);
         if hazard == 0.0 { 1.0 } else { success(hazard, size) }
     }
@@ -289,27 +305,28 @@ impl ErrorTable {
     /// -ln of the probability that one bit is received, 0 to 40. That of a frame is the sum over its bits, so that with a
     /// constant SNR one lookup serves all MPDUs of one size.
     #[must_use]
-    pub fn hazard(&self, snr: Decibel) -> f64 {
+    pub fn hazard(&mut self, snr: Decibel) -> f64 {
         let position = snr.value() * f64::from(STEPS_PER_DB) - f64::from(self.first);
         if position <= 0.0 {
-            return self.hazards.first().copied().unwrap_or(0.0);
+            return self.entry(0);
         }
         // Truncation equals the floor here; a value that is too large saturates and is beyond the end.
         let index = position as usize;
-        match self.hazards.get(index..).unwrap_or(&[]) {
-            [low, high, ..] => low + (high - low) * (position - index as f64),
-            _ => 0.0,
+        if index >= self.hazards.len() - 1 {
+            return 0.0;
         }
+        let (low, high) = (self.entry(index), self.entry(index + 1));
+        low + (high - low) * (position - index as f64)
     }
 
     /// The lowest SNR at which an MPDU of `size` is received with at least this probability, to 1/64 dB; `None` if it is above
     /// 60 dB.
     #[must_use]
     pub fn required_snr(&self, size: ByteCount, probability: f64) -> Option<Decibel> {
-        let enough = |hazard: &f64| success(*hazard, size) >= probability;
-        let index = self.hazards.partition_point(|hazard| !enough(hazard));
-        let step = i32::try_from(index).ok()?.checked_add(self.first)?;
-        self.hazards.get(index).map(|_| Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)))
+        let enough = |hazard: f64| success(hazard, size) >= probability;
+        let last = self.first + self.hazards.len() as i32 - 1;
+        let step = self.curve.first((self.first, last), enough);
+        (step < last || enough(0.0)).then(|| Decibel::new(f64::from(step) / f64::from(STEPS_PER_DB)))
     }
 }
 
@@ -353,9 +370,9 @@ mod tests {
 
     #[test]
     fn a_table_covers_all_of_its_curve() {
-        let table = ErrorTable::of(Modulation::Bpsk, Coding::Half);
+        let mut table = ErrorTable::of(Modulation::Bpsk, Coding::Half);
         assert!(table.first > GRID_DB.0 * STEPS_PER_DB);
-        assert!((table.hazards[0] - CERTAIN).abs() < f64::EPSILON);
+        assert!((table.entry(0) - CERTAIN).abs() < f64::EPSILON);
         assert!(table.hazards.len() < 1_500, "{}", table.hazards.len());
         let widest = ErrorTable::of(Modulation::Qam1024, Coding::FiveSixths);
         assert!(widest.first + (widest.hazards.len() as i32) < GRID_DB.1 * STEPS_PER_DB);
@@ -379,7 +396,7 @@ mod tests {
 
     #[test]
     fn extreme_values_have_a_result() {
-        let table = ErrorTable::of(Modulation::Qam64, Coding::FiveSixths);
+        let mut table = ErrorTable::of(Modulation::Qam64, Coding::FiveSixths);
         let size = ByteCount::new(1_500);
         assert!(table.mpdu_success(Decibel::new(f64::INFINITY), size) > 0.999_999);
         assert!(table.mpdu_success(Decibel::new(f64::NEG_INFINITY), size) < 1e-9);

@@ -104,7 +104,7 @@ fn shares(modulation: Modulation) -> Vec<f64> {
 const FARTHEST: usize = 4;
 
 /// The curve of one modulation and code rate.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SoftCurve {
     /// Events for each data bit, by squared distance in squared half steps of the axis.
     events: Vec<f64>,

@@ -1,7 +1,7 @@
 //! The error curves compared with an independent evaluation of the NIST formulas, and properties of all curves.
 
 use airbound_units::{ByteCount, Decibel};
-use airbound_wifi::error::{ErrorTable, coded_bit_error, mpdu_success, uncoded_bit_error};
+use airbound_wifi::error::{Decoding, ErrorTable, coded_bit_error, mpdu_success, uncoded_bit_error};
 use airbound_wifi::{Coding, Format, GuardInterval, Legacy, Modulation, Rate, Width};
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ fn curves_are_those_of_the_nist_model() {
     let size = ByteCount::new(1_500);
     for (modulation, coding, points) in REFERENCE {
         let rate = rate_of(modulation, coding);
-        let table = ErrorTable::of(modulation, coding);
+        let mut table = ErrorTable::of(modulation, coding);
         for (snr, expected) in points {
             let exact = mpdu_success(rate, Decibel::new(snr), size);
             assert!(
@@ -105,7 +105,7 @@ fn faster_rates_need_more_signal() {
 
 #[test]
 fn the_required_snr_is_the_lowest() {
-    let (table, size) = (ErrorTable::of(Modulation::Qam64, Coding::FiveSixths), ByteCount::new(1_500));
+    let (mut table, size) = (ErrorTable::of(Modulation::Qam64, Coding::FiveSixths), ByteCount::new(1_500));
     for probability in [0.01, 0.5, 0.9, 0.999] {
         let snr = table.required_snr(size, probability).unwrap().value();
         assert!(table.mpdu_success(Decibel::new(snr), size) >= probability);
@@ -118,7 +118,7 @@ fn the_required_snr_is_the_lowest() {
 fn lookups_are_the_same_bits_everywhere() {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     for (modulation, coding, points) in REFERENCE {
-        let table = ErrorTable::of(modulation, coding);
+        let mut table = ErrorTable::of(modulation, coding);
         for (snr, _) in points {
             for offset in [-0.013, 0.0, 0.117] {
                 let success = table.mpdu_success(Decibel::new(snr + offset), ByteCount::new(1_536));
@@ -133,6 +133,23 @@ fn any_scheme() -> impl Strategy<Value = (Modulation, Coding)> {
     proptest::sample::select(REFERENCE.map(|(modulation, coding, _)| (modulation, coding)).to_vec())
 }
 
+#[test]
+fn an_implementation_loss_moves_the_curve() {
+    let size = ByteCount::new(1_500);
+    for decoding in [Decoding::Hard, Decoding::Soft] {
+        let needs = |loss| {
+            let loss = Decibel::new(loss);
+            ErrorTable::decoded(decoding, loss, Modulation::Qam16, Coding::Half)
+                .required_snr(size, 0.5)
+                .unwrap()
+                .value()
+        };
+        for loss in [-0.5, 0.125, 2.0] {
+            assert!((needs(loss) - needs(0.0) - loss).abs() < 1e-9, "{decoding:?} {loss}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn more_signal_never_hurts(scheme in any_scheme(), snr in -30.0f64..70.0, gain in 0.0f64..5.0, bytes in 1u64..12_000) {
@@ -143,16 +160,16 @@ proptest! {
             coded_bit_error(modulation, coding, linear(snr + gain))
                 <= coded_bit_error(modulation, coding, linear(snr)) * (1.0 + 1e-12)
         );
-        let table = ErrorTable::of(modulation, coding);
-        let success = |snr| table.mpdu_success(Decibel::new(snr), ByteCount::new(bytes));
+        let mut table = ErrorTable::of(modulation, coding);
+        let mut success = |snr| table.mpdu_success(Decibel::new(snr), ByteCount::new(bytes));
         prop_assert!((0.0..=1.0).contains(&success(snr)));
         prop_assert!(success(snr + gain) >= success(snr) - 1e-15);
     }
 
     #[test]
     fn longer_mpdus_fail_more(scheme in any_scheme(), snr in -5.0f64..45.0, bytes in 0u64..12_000, more in 0u64..12_000) {
-        let table = ErrorTable::of(scheme.0, scheme.1);
-        let success = |bytes| table.mpdu_success(Decibel::new(snr), ByteCount::new(bytes));
+        let mut table = ErrorTable::of(scheme.0, scheme.1);
+        let mut success = |bytes| table.mpdu_success(Decibel::new(snr), ByteCount::new(bytes));
         prop_assert!(success(bytes + more) <= success(bytes));
         // Bits fail independently.
         prop_assert!((success(bytes + more) - success(bytes) * success(more)).abs() < 1e-9);
@@ -160,7 +177,7 @@ proptest! {
 
     #[test]
     fn a_lookup_is_close_to_the_formula(scheme in any_scheme(), snr in -5.0f64..45.0, bytes in 14u64..12_000) {
-        let (table, rate) = (ErrorTable::of(scheme.0, scheme.1), rate_of(scheme.0, scheme.1));
+        let (mut table, rate) = (ErrorTable::of(scheme.0, scheme.1), rate_of(scheme.0, scheme.1));
         let (snr, size) = (Decibel::new(snr), ByteCount::new(bytes));
         let (fast, exact) = (table.mpdu_success(snr, size), mpdu_success(rate, snr, size));
         prop_assert!((fast - exact).abs() < 2e-4, "{fast} {exact}");

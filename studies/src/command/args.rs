@@ -92,6 +92,9 @@ pub(super) struct LabDemo {
 pub(super) struct LabFaults {
     #[command(flatten)]
     pub(super) build: LabBuild,
+    /// Cases to try, as the first column names them [default: all]
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(super) only: Vec<String>,
     /// File for the output of the machine
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,

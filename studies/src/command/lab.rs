@@ -14,7 +14,7 @@ use airbound_scenario::Overrides;
 
 use super::args::{LabBuild, LabDemo, LabFaults};
 use super::error::CommandError;
-use crate::lab::{AgentBooks, Demonstration, FAULTS, FAULTS_SCENARIO, fault_rows, first_look};
+use crate::lab::{AgentBooks, Demonstration, FAULTS_SCENARIO, fault_rows, faults_script, first_look};
 
 /// Duration of the scenarios that do not need their full length, for a first look.
 const QUICK: &str = "duration=\"4 s\"";
@@ -95,6 +95,7 @@ impl std::io::Write for Watched {
 
 /// Tries all faults in one machine, one after another.
 pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), CommandError> {
+    let script = faults_script(&faults.only).map_err(CommandError::Input)?;
     // What is in the way of the log is said before the minutes of work.
     let log = faults.log.as_deref().map(|path| Ok::<_, RunsError>((path, begin_log(path)?))).transpose()?;
     let built = prepare(&faults.build, verbosity)?;
@@ -109,12 +110,12 @@ pub(super) fn faults(faults: &LabFaults, verbosity: Verbosity) -> Result<(), Com
     };
     progress(verbosity, "trying faults; that takes some minutes");
     let mut printed = Watched { verbosity, bytes: Vec::new() };
-    machine.command(FAULTS, &[], &mut printed)?;
+    machine.command(&script, &[], &mut printed)?;
     if let Some((path, mut log)) = log {
         log.write_all(&printed.bytes).map_err(CommandError::io("write", path))?;
         log.finish()?;
     }
-    let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes));
+    let rows = fault_rows(&String::from_utf8_lossy(&printed.bytes), &faults.only);
     output::say(
         verbosity,
         &validation_grid("The agent and what can go wrong", &rows).to_text(output::width()),

@@ -5,7 +5,8 @@ use airbound_report::{Tolerance, ValidationRow};
 use serde_json::Value;
 
 /// The cases, for the shell of the laboratory's machine.
-pub const FAULTS: &str = include_str!("../../../lab/guest/faults.sh");
+const FAULTS: [&str; 2] =
+    [include_str!("../../../lab/guest/faults.sh"), include_str!("../../../lab/guest/networks.sh")];
 /// The scenario whose network is up meanwhile.
 pub const FAULTS_SCENARIO: &str = "lab-vr";
 
@@ -40,7 +41,7 @@ const fn case(
     Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 29] = [
     case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
@@ -63,7 +64,31 @@ const CASES: [Case; 21] = [
     case("vlan", "the wire is a VLAN, bridged to the interface", Some(100.0), true, true),
     case("flow-offload", "a flowtable leads the protected stream past the agent", Some(100.0), true, true),
     case("runtime-control", "the demand on a stream changes beside seven downloads", None, true, true),
+    case("restarted", "it is ended and started again, as by an upgrade", Some(100.0), true, true).lossless(),
+    case("firewall-reloaded", "the firewall is loaded anew five times", Some(100.0), true, true).lossless(),
+    case("two-networks", "90 Mb/s to the second of two networks", Some(100.0), true, true),
+    case("roaming", "the station roams to the second of two networks", None, true, true),
+    case("two-radios", "a second radio's agent starts and ends", Some(100.0), true, true).lossless(),
+    case("wds", "the protected host is behind a station with four addresses", None, true, true),
+    case("bridge-offload", "a flowtable leads the stream past a bridge's port", Some(100.0), true, true),
+    case("counters", "the agent reads counters, as without type information", Some(100.0), true, true),
 ];
+
+/// The script of the cases with these names; of all without a name.
+///
+/// # Errors
+/// A name is unknown; the error lists those known.
+pub fn faults_script(only: &[String]) -> Result<String, String> {
+    let known = || CASES.iter().map(|case| case.name).chain([LATE]);
+    if let Some(wrong) = only.iter().find(|name| known().all(|known| known != name.as_str())) {
+        let names: Vec<&str> = known().collect();
+        return Err(format!("there is no case {wrong:?}; there are {}", names.join(", ")));
+    }
+    Ok(format!("only='{}'\n{}", only.join(" "), FAULTS.concat()))
+}
+
+/// The case whose line is not that of a fault: the agent waits for its interface.
+const LATE: &str = "interface-late";
 
 /// One line of the script.
 struct Line<'a> {
@@ -98,16 +123,37 @@ fn line<'a>(output: &'a str, name: &str) -> Option<Line<'a>> {
     })
 }
 
-/// Returns the rows of the script's output: two or three for each case, not run where a line is missing.
+/// Returns the rows of the script's output for the cases with these names, or for all without a name: two or three for each case, not run
+/// where a line is missing.
 #[must_use]
-pub fn fault_rows(output: &str) -> Vec<ValidationRow> {
+pub fn fault_rows(output: &str, only: &[String]) -> Vec<ValidationRow> {
     let cases = CASES.iter().flat_map(|case| rows_of(case, line(output, case.name)));
     cases
         .chain(DEMANDS_MS.iter().map(|demand| demand_row(output, *demand)))
-        .chain([wrong_demand(output), unseen(output)])
+        .chain([wrong_demand(output)])
+        .chain(OFFLOADS.iter().map(|(name, word)| unseen(output, name, word)))
         .chain(KEPT.iter().map(|name| kept(output, name)))
+        .chain([late(output)])
+        .filter(|row| only.is_empty() || only.contains(&row.id))
         .collect()
 }
+
+/// Time until the agent holds packets of an interface that came after its start; a service manager starts it again each second.
+fn late(output: &str) -> ValidationRow {
+    let tenths = output.lines().find_map(|line| line.strip_prefix("late "));
+    ValidationRow::judged(
+        LATE,
+        "from the interface's coming to the agent's rules",
+        "ms",
+        Some(3000.0),
+        tenths.map(|tenths| tenths.trim().parse::<f64>().map_or(f64::INFINITY, |tenths| tenths * 100.0)),
+        Some(Tolerance::AtMost),
+        "started again each second, as by a service manager".to_owned(),
+    )
+}
+
+/// The cases of flow offload, and the words before what their journal says.
+const OFFLOADS: [(&str, &str); 2] = [("flow-offload", "unseen "), ("bridge-offload", "unseen-bridged ")];
 
 /// The demands of the case `runtime-control`, one after the other.
 const DEMANDS_MS: [u32; 3] = [25, 20, 15];
@@ -133,12 +179,12 @@ fn demand_row(output: &str, demand_ms: u32) -> ValidationRow {
 }
 
 /// Journal and status 2 s after packets of a protected stream began to pass the agent.
-fn unseen(output: &str) -> ValidationRow {
-    let words = output.lines().find_map(|line| line.strip_prefix("unseen "));
+fn unseen(output: &str, name: &str, word: &str) -> ValidationRow {
+    let words = output.lines().find_map(|line| line.strip_prefix(word));
     let said: Vec<&str> = words.map(|words| words.split_whitespace().collect()).unwrap_or_default();
     let right = matches!(said[..], ["met", "unknown", lines] if lines != "0");
     ValidationRow::judged(
-        "flow-offload",
+        name,
         "within 2 s the journal says so, and the demand is unknown",
         "",
         Some(1.0),
@@ -154,7 +200,17 @@ fn unseen(output: &str) -> ValidationRow {
 }
 
 /// The cases in which the demand of the protected flow has to be met in each second.
-const KEPT: [&str; 4] = ["sleeping-station", "departed-station", "ipv6", "vlan"];
+const KEPT: [&str; 9] = [
+    "sleeping-station",
+    "departed-station",
+    "ipv6",
+    "vlan",
+    "two-networks",
+    "roaming",
+    "two-radios",
+    "wds",
+    "counters",
+];
 
 /// The seconds of a case in which the demand of the protected flow was met.
 fn kept(output: &str, name: &str) -> ValidationRow {
@@ -190,7 +246,7 @@ fn rows_of(case: &Case, line: Option<Line<'_>>) -> Vec<ValidationRow> {
     let lost = line.as_ref().map_or_else(String::new, |line| {
         let note = if line.note.is_empty() { String::new() } else { format!("; {}", line.note) };
         format!(
-            "lost: {} of 450 pings, {} of {} datagrams; slowest answer {:.0} ms{note}",
+            "lost: {} pings, {} of {} datagrams; slowest answer {:.0} ms{note}",
             line.pings_lost, line.datagrams_lost, line.datagrams, line.slowest_ms
         )
     });
@@ -244,18 +300,34 @@ mod tests {
 
     #[test]
     fn every_case_of_the_script_is_judged() {
+        let script = faults_script(&[]).expect("all");
         for case in &CASES {
-            assert!(FAULTS.contains(&format!("end {}", case.name)), "{}", case.name);
+            assert!(script.contains(&format!("end {}", case.name)), "{}", case.name);
+            assert!(script.contains(&format!("if wanted {}; then", case.name)), "{}", case.name);
         }
-        let ends = FAULTS.lines().filter(|line| line.starts_with("end ") || line.contains("; end "));
+        let ends =
+            script.lines().filter(|line| line.trim_start().starts_with("end ") || line.contains("; end "));
         assert_eq!(ends.count(), CASES.len());
+    }
+
+    #[test]
+    fn cases_are_chosen_by_name() {
+        let names = ["killed".to_owned(), LATE.to_owned()];
+        assert!(faults_script(&names).expect("known").starts_with("only='killed interface-late'\n"));
+        assert!(
+            faults_script(&["late".to_owned()])
+                .expect_err("unknown")
+                .contains("no case \"late\"; there are nothing, killed")
+        );
+        let rows = fault_rows("late 12\n", &names);
+        assert_eq!(rows.iter().map(ValidationRow::within).collect::<Vec<_>>(), [None, None, Some(true)]);
     }
 
     #[test]
     fn lines_become_rows() {
         let output = "noise\nfault killed 30 12.5 3 17 20000 ended:1 yes no removed 9 packets held before\n\
                       fault hangs 1400 5.0 140 9 20000 ended:1 yes no removed \n";
-        let rows = fault_rows(output);
+        let rows = fault_rows(output, &[]);
         let of = |name: &str| {
             rows.iter().filter(|row| row.id == name).map(ValidationRow::within).collect::<Vec<_>>()
         };
@@ -267,11 +339,13 @@ mod tests {
                        demand 15 {\"before\": {\"demand_ms\": 20.0, \"measured_ms\": 1.0}}\n\
                        wrong-demand 2 demand.latency is 1 us\nunseen met met 0\n\
                        kept ipv6 met met met \nkept vlan met unknown missed \n";
-        let kept: Vec<_> = fault_rows(demands).iter().rev().take(9).map(ValidationRow::within).collect();
-        let of_demands = [Some(false), Some(true), None, Some(false), Some(true)];
-        assert_eq!(kept[..4], [Some(false), Some(true), None, None]);
-        assert_eq!(kept[4..], of_demands);
-        assert_eq!(unseen("unseen met unknown 1\n").within(), Some(true));
+        let of_demands = DEMANDS_MS.map(|demand| demand_row(demands, demand).within());
+        assert_eq!(of_demands, [Some(true), Some(false), None]);
+        assert_eq!(wrong_demand(demands).within(), Some(true));
+        assert_eq!(unseen(demands, "flow-offload", "unseen ").within(), Some(false));
+        let of_kept = ["ipv6", "vlan", "wds"].map(|name| kept(demands, name).within());
+        assert_eq!(of_kept, [Some(true), Some(false), None]);
+        assert_eq!(unseen("unseen met unknown 1\n", "flow-offload", "unseen ").within(), Some(true));
         // What the script did not come to is not judged.
         assert_eq!(of("overload"), [None, None]);
         assert!(rows.iter().any(|row| row.note.contains("9 packets held before")));

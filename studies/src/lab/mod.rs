@@ -6,5 +6,5 @@ mod faults;
 mod stack;
 
 pub use demonstrations::{AgentBooks, Demonstration, first_look};
-pub use faults::{FAULTS, FAULTS_SCENARIO, fault_rows};
+pub use faults::{FAULTS_SCENARIO, fault_rows, faults_script};
 pub use stack::{LAB_TITLE, LabSetting, rows as lab_rows};

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use airbound_control::queue::{Demand, QueueConfig};
-use airbound_units::Span;
+use airbound_units::{BitRate, Span};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::{Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme};
+use super::{CompletionSource, Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme};
 use crate::engine::WindowConfig;
 use crate::error::AgentError;
 
@@ -21,6 +21,8 @@ struct WrittenRule {
     latency: Spanned<Span>,
     #[serde(default)]
     percentile: Option<Percentile>,
+    #[serde(default)]
+    rate: Option<BitRate>,
 }
 
 /// A percentile, written as an integer or a fraction.
@@ -50,11 +52,28 @@ impl Percentile {
     }
 }
 
+/// A name, or several.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a name, or a list of names")]
+enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Names {
+    fn list(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::Several(names) => names,
+        }
+    }
+}
+
 /// The configuration file, key by key.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 struct Written {
-    interface: Option<String>,
+    interface: Option<Names>,
     scheme: Option<Scheme>,
     queue: Option<QueueConfig>,
     law: LawSettings,
@@ -64,6 +83,7 @@ struct Written {
     plane: Plane,
     queue_number: Option<u16>,
     super_packets: bool,
+    completions: CompletionSource,
     metrics: Metrics,
     journal: Option<PathBuf>,
     watchdog: Span,
@@ -84,6 +104,7 @@ impl Default for Written {
             plane: config.plane,
             queue_number: config.queue_number,
             super_packets: config.super_packets,
+            completions: config.completions,
             metrics: config.metrics,
             journal: None,
             watchdog: config.watchdog,
@@ -129,10 +150,10 @@ impl Config {
                     "protect.name is invalid; allowed are 1 to 64 bytes without quotes, backslashes and line feeds".to_owned(),
                 ));
             }
-            rules.push(Rule { name, condition, demand });
+            rules.push(Rule { name, condition, demand, rate: rule.rate });
         }
         let config = Self {
-            interface: written.interface,
+            interfaces: written.interface.map_or_else(Vec::new, Names::list),
             scheme,
             queue: written.queue,
             law: written.law,
@@ -142,6 +163,7 @@ impl Config {
             plane: written.plane,
             queue_number: written.queue_number,
             super_packets: written.super_packets,
+            completions: written.completions,
             metrics: written.metrics,
             journal: written.journal,
             watchdog: written.watchdog,
@@ -199,6 +221,7 @@ mod tests {
             match = "dscp ef"
             latency = "10 ms"
             percentile = 99.9
+            rate = "8 Mbit/s"
         "#;
         let config = Config::read("a", text).expect("valid");
         assert_eq!(
@@ -208,8 +231,19 @@ mod tests {
         let rules: Vec<_> =
             config.rules.iter().map(|rule| (rule.name.as_str(), rule.demand.percentile())).collect();
         assert_eq!(rules, [("vr", 95.0), ("rule-2", 99.9)]);
+        let rates: Vec<_> = config.rules.iter().map(|rule| rule.rate).collect();
+        assert_eq!(rates, [None, Some(BitRate::from_mbps(8))]);
         assert_eq!(config.engine().window.aggregate, Span::from_millis(2));
         assert!(config.protects());
+    }
+
+    #[test]
+    fn an_agent_has_one_interface_or_several() {
+        let names = |text: &str| Config::read("a", text).expect("valid").interfaces;
+        assert_eq!(names("interface = \"wlan0\""), ["wlan0"]);
+        assert_eq!(names("interface = [\"wlan0\", \"guest\"]"), ["wlan0", "guest"]);
+        assert!(names("").is_empty());
+        assert!(refusal("\ninterface = 3").starts_with("agent.toml:2: expected a name, or a list of names"));
     }
 
     #[test]
@@ -260,6 +294,9 @@ mod tests {
         assert!(refusal("hold-packets = 0").contains("hold-packets is 0; allowed is 1 to 65536 packets"));
         assert!(refusal("metrics = \"here\"").contains("metrics is \"here\"; allowed are an address"));
         assert!(refusal("scheme = ").starts_with("agent.toml:1: "));
+        assert!(refusal("completions = \"guessed\"").contains("unknown variant `guessed`"));
+        let slow = "[[protect]]\nmatch = \"udp\"\nlatency = \"20 ms\"\nrate = \"3 bit/s\"";
+        assert!(refusal(slow).contains("protect.rate is 3 bit/s; allowed is 1 kbit/s to 100 Gbit/s"));
         assert!("red".parse::<Scheme>().expect_err("unknown").contains("allowed are last-pq, linux"));
         let twice = "[[protect]]\nname = \"a\"\nmatch = \"udp\"\nlatency = \"9 ms\"\n";
         assert!(refusal(&twice.repeat(2)).contains("protect.name \"a\" occurs twice"));

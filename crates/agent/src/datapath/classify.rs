@@ -37,11 +37,22 @@ pub(super) const fn mark_of(ticket: Ticket) -> u32 {
     MARK | (ticket.0 & NUMBER)
 }
 
+/// The receivers behind an interface.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hosts {
+    /// The interface's number.
+    pub(super) interface: u32,
+    pub(super) neighbours: Neighbours,
+    /// The only station of an interface whose frames have four addresses: all receivers are behind it.
+    pub(super) relay: Option<MacAddress>,
+}
+
 /// Classifies packets: station, flow, rule, access category.
 #[derive(Debug)]
 pub(super) struct Classifier {
     pub(super) rules: Vec<Rule>,
-    pub(super) neighbours: Neighbours,
+    /// By interface; there are few.
+    pub(super) hosts: Vec<Hosts>,
     priorities: PriorityMap,
     /// Random keys of the flow hashes (SipHash), so that a remote host cannot construct flows that collide.
     keys: RandomState,
@@ -50,9 +61,9 @@ pub(super) struct Classifier {
 }
 
 impl Classifier {
-    pub(super) fn new(rules: Vec<Rule>, neighbours: Neighbours, kernel: &str) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, kernel: &str) -> Self {
         let priorities = PriorityMap::of_kernel(kernel);
-        Self { rules, neighbours, priorities, keys: RandomState::new(), last: 0 }
+        Self { rules, hosts: Vec::new(), priorities, keys: RandomState::new(), last: 0 }
     }
 
     /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
@@ -87,10 +98,11 @@ impl Classifier {
     }
 
     fn station(&self, packet: &Packet<'_>, destination: IpAddr) -> Option<MacAddress> {
-        match packet.layer {
+        let hosts = self.hosts.iter().find(|hosts| hosts.interface == packet.out_interface);
+        hosts.and_then(|hosts| hosts.relay).or_else(|| match packet.layer {
             Layer::Link => packet.destination(),
-            Layer::Network => self.neighbours.station(destination),
-        }
+            Layer::Network => hosts?.neighbours.station(destination),
+        })
     }
 
     /// Splits a completion into one for each frame.
@@ -180,7 +192,7 @@ mod tests {
     use super::*;
 
     fn classifier(last: u32) -> Classifier {
-        Classifier { last, ..Classifier::new(Vec::new(), Neighbours::default(), "6.12.0") }
+        Classifier { last, ..Classifier::new(Vec::new(), "6.12.0") }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod classify;
 mod plan;
+mod ports;
 mod serve;
 mod settings;
 mod tune;
@@ -45,19 +46,20 @@ pub enum Process {
     Holds,
 }
 
-/// Makes this process the only one of its kind for an interface, as long as the result lives.
+/// Makes this process the only one of its kind for a radio, as long as the result lives. Two agents of a radio would each take its air
+/// for their own.
 ///
 /// # Errors
 /// Another process is.
-pub fn only_agent_of(interface: &str, process: Process) -> Result<OnlyAgent, AgentError> {
+pub fn only_agent_of(radio: u32, process: Process) -> Result<OnlyAgent, AgentError> {
     // An abstract name: it belongs to the network namespace, and goes with its socket.
-    let name = SocketAddr::from_abstract_name(format!("airbound-agent-{process:?}-{interface}"));
+    let name = SocketAddr::from_abstract_name(format!("airbound-agent-{process:?}-radio-{radio}"));
     let socket = name.and_then(|name| UnixListener::bind_addr(&name));
     socket.map(OnlyAgent).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            AgentError::Value(format!("another agent holds the packets of {interface}; end it first"))
-        }
-        _ => AgentError::Value(format!("cannot become the only agent of {interface}: {error}")),
+        std::io::ErrorKind::AddrInUse => AgentError::Value(format!(
+            "another agent holds the packets of radio phy{radio}; end it first, or name all interfaces in one"
+        )),
+        _ => AgentError::Value(format!("cannot become the only agent of radio phy{radio}: {error}")),
     })
 }
 

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use airbound_control::queue::QueueConfig;
+use airbound_linux::LinuxError;
 use airbound_linux::interface::{self, Interface};
 use airbound_linux::nfqueue;
 use airbound_linux::nftables::{self, Rules};
 use airbound_linux::nl80211::{Role, Station, WifiInterface, Wiphy, Wireless};
 use airbound_units::{BitRate, Span};
 
+use super::ports::{self, Port};
 use super::settings::retries_settable;
 use crate::config::{Config, Mechanism, Metrics, Plane, Scheme};
 use crate::error::AgentError;
@@ -32,14 +34,16 @@ pub enum Action {
     Txqueuelen,
 }
 
-/// A configuration applied to the interface and radio found.
+/// A configuration applied to the interfaces and the radio found.
 #[derive(Debug)]
 pub struct Plan {
     /// The configuration.
     pub config: Config,
-    pub(super) wifi: WifiInterface,
+    /// The interfaces, named ones first.
+    pub(super) ports: Vec<Port>,
+    /// Names of the access points whose packets are held.
+    names: Vec<String>,
     pub(super) wiphy: Wiphy,
-    pub(super) interface: Interface,
     /// The mechanism.
     pub action: Action,
     pub(super) rules: Rules,
@@ -54,45 +58,112 @@ impl Plan {
     /// The interface does not exist, no single access point can be chosen, or the mechanism is not available.
     pub fn new(config: Config) -> Result<Self, AgentError> {
         let mut wireless = Wireless::open()?;
-        let name = match &config.interface {
-            Some(name) => name.clone(),
-            None => only_access_point(&mut wireless)?,
-        };
-        let wifi = wireless.interface(&name)?;
-        let wiphy = wireless.wiphy(wifi.wiphy)?;
-        let interface = Interface::find(&name)?;
-        let stations = wireless.stations(wifi.index)?;
+        for name in &config.interfaces {
+            wireless.interface(name)?;
+        }
+        let all = wireless.interfaces()?;
+        let points = ports::chosen(&all, &config.interfaces)?;
+        let names: Vec<String> = points.iter().map(|wifi| wifi.name.clone()).collect();
+        let found = points.iter().chain(ports::followers(&all, &points)).cloned();
+        let ports = found.map(Port::find).collect::<Result<Vec<_>, _>>()?;
+        let first = ports.first().ok_or_else(|| AgentError::Value("no interface is named".to_owned()))?;
+        let wiphy = wireless.wiphy(first.wifi.wiphy)?;
+        let mut stations = Vec::new();
+        for port in &ports {
+            stations.extend(wireless.stations(port.wifi.index)?);
+        }
         let mut remarks = Vec::new();
-        if !matches!(wifi.role, Role::AccessPoint | Role::AccessPointVlan) {
+        for port in &ports {
+            if !matches!(port.wifi.role, Role::AccessPoint | Role::AccessPointVlan) {
+                remarks.push(format!(
+                    "{} is a {}, not an access point: not all stations may be known",
+                    port.wifi.name,
+                    port.wifi.role.name()
+                ));
+            }
+        }
+        let left_out = ports::listed(ports::left_out(&all, &points));
+        if !left_out.is_empty() {
             remarks.push(format!(
-                "{name} is a {}, not an access point: not all stations may be known",
-                wifi.role.name()
+                "{} has other access points, which share the air unheld: {left_out}; --iface takes them, too",
+                wiphy.name
             ));
         }
-        let action = action(&config, &wiphy, &interface)?;
-        let planes = planes(config.plane, &interface);
+        if let Metrics::At(address) = config.metrics
+            && !address.ip().is_loopback()
+        {
+            remarks.push(format!(
+                "{address} shows addresses of stations, rates and rules to whoever reaches it"
+            ));
+        }
+        let action = action(&config, &wiphy, &first.interface)?;
         let queue = config.queue_number.unwrap_or_else(|| nfqueue::first_free(FIRST_QUEUE));
-        let rules = Rules { interface: name, queue, planes };
         if action == Action::Hold {
-            remarks.extend(merged(&interface, config.super_packets));
+            remarks.extend(merged(&ports, config.super_packets));
             if !nftables::has_program() {
                 remarks.push(
                     "nft is not installed (apt-get install nftables): the agent cannot start".to_owned(),
                 );
             }
         }
-        Ok(Self { config, wifi, wiphy, interface, action, rules, stations, remarks })
+        let owner = first.wifi.name.clone();
+        let rules = rules(config.plane, owner, queue, &ports);
+        Ok(Self { config, ports, names, wiphy, action, rules, stations, remarks })
     }
 
-    /// The name of the interface.
+    /// The names of the interfaces, the first of which names tables and socket.
     #[must_use]
-    pub fn interface_name(&self) -> &str {
-        &self.wifi.name
+    pub fn interface_names(&self) -> &[String] {
+        &self.names
     }
 
-    /// The rules for the interface as it is now: it may have joined a bridge, or left one.
-    pub(super) fn rules_for(&self, interface: &Interface) -> Rules {
-        Rules { planes: planes(self.config.plane, interface), ..self.rules.clone() }
+    /// Refuses demands that nothing can keep: counters tell when the driver takes a frame, so that the driver's own queue has to be bounded.
+    pub(super) fn can_keep_by_counters(&self, why: Option<&LinuxError>) -> Result<(), AgentError> {
+        let config = &self.config;
+        if config.rules.is_empty() || !config.protects() || self.wiphy.has_airtime_queue_limit() {
+            return Ok(());
+        }
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        Err(AgentError::Value(format!(
+            "the demands cannot be kept on {}: completions are read from counters{why}, which do not show the \
+             driver's queue, and the driver has no airtime queue limit; scheme linux measures the demands",
+            self.wiphy.name
+        )))
+    }
+
+    /// The number of the radio.
+    #[must_use]
+    pub const fn radio(&self) -> u32 {
+        self.wiphy.number
+    }
+
+    /// The interface that names the tables: the first named one.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.rules.owner
+    }
+
+    /// The interfaces of the plan among all that there are now.
+    pub(super) fn present(&self, all: &[WifiInterface]) -> Vec<WifiInterface> {
+        let points: Vec<WifiInterface> = self
+            .names
+            .iter()
+            .filter_map(|name| all.iter().find(|wifi| wifi.name == *name))
+            .cloned()
+            .collect();
+        let followers: Vec<WifiInterface> = ports::followers(all, &points).cloned().collect();
+        points.into_iter().chain(followers).filter(|wifi| wifi.wiphy == self.wiphy.number).collect()
+    }
+
+    /// The first named interface.
+    pub(super) fn first(&self) -> &Port {
+        // A plan has at least one.
+        &self.ports[0]
+    }
+
+    /// The rules for the interfaces as they are now: they may have joined a bridge, or left one.
+    pub(super) fn rules_for(&self, ports: &[Port]) -> Rules {
+        rules(self.config.plane, self.rules.owner.clone(), self.rules.queue, ports)
     }
 
     /// The largest number of tries of a transmission.
@@ -154,8 +225,11 @@ impl Plan {
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
-        let (config, wifi) = (&self.config, &self.wifi);
-        writeln!(out, "Interface   {} ({}), radio {}", wifi.name, wifi.role.name(), self.wiphy.name)?;
+        let config = &self.config;
+        for port in &self.ports {
+            let wifi = &port.wifi;
+            writeln!(out, "Interface   {} ({}), radio {}", wifi.name, wifi.role.name(), self.wiphy.name)?;
+        }
         writeln!(out, "Scheme      {}", config.scheme.name())?;
         for line in self.in_force() {
             writeln!(out, "            {line}")?;
@@ -174,7 +248,7 @@ impl Plan {
         let window = config.engine().window;
         if self.action == Action::Hold {
             let planes: Vec<String> =
-                self.rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
+                self.rules.planes().iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
             writeln!(
                 out,
                 "Packets     {}, in packet queue {}, at most {} held",
@@ -235,24 +309,9 @@ fn rounded(span: Span) -> Span {
     Span::from_micros((span.as_micros() + 50) / 100 * 100)
 }
 
-fn only_access_point(wireless: &mut Wireless) -> Result<String, AgentError> {
-    let interfaces = wireless.interfaces()?;
-    let mut found: Vec<&str> = interfaces
-        .iter()
-        .filter(|wifi| wifi.role == Role::AccessPoint)
-        .map(|wifi| wifi.name.as_str())
-        .collect();
-    found.sort_unstable();
-    match found.as_slice() {
-        [one] => Ok((*one).to_owned()),
-        [] => Err(AgentError::Value(
-            "no access point found on this machine; name an interface with --iface".to_owned(),
-        )),
-        more => Err(AgentError::Value(format!(
-            "several access points found; name one with --iface: {}",
-            more.join(", ")
-        ))),
-    }
+fn rules(plane: Plane, owner: String, queue: u16, ports: &[Port]) -> Rules {
+    let planes = |port: &Port| (port.wifi.name.clone(), planes(plane, &port.interface));
+    Rules { owner, queue, ports: ports.iter().map(planes).collect() }
 }
 
 fn planes(plane: Plane, interface: &Interface) -> BTreeSet<nftables::Plane> {
@@ -293,11 +352,13 @@ fn action(config: &Config, wiphy: &Wiphy, interface: &Interface) -> Result<Actio
 }
 
 /// A warning if offloads of other interfaces merge packets before they are held.
-fn merged(wifi: &Interface, super_packets: bool) -> Option<String> {
+fn merged(ports: &[Port], super_packets: bool) -> Option<String> {
     let others = Interface::all().ok()?;
     let merging: Vec<String> = others
         .into_iter()
-        .filter(|other| other.index != wifi.index && other.name != "lo" && other.is_up)
+        .filter(|other| {
+            ports.iter().all(|port| port.wifi.index != other.index) && other.name != "lo" && other.is_up
+        })
         .filter(|other| interface::offloads(&other.name).is_ok_and(|offloads| offloads.receive_merging))
         .map(|other| other.name)
         .collect();

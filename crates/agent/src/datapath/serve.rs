@@ -5,22 +5,24 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use airbound_linux::completions::{CompletionConfig, Completions, Source};
+use airbound_linux::interface::Interface;
 use airbound_linux::monitor::{Change, Monitor};
 use airbound_linux::neighbours::Neighbours;
 use airbound_linux::nfqueue::{PacketId, Queue, QueueConfig};
-use airbound_linux::nftables::{self, Rules, Table};
-use airbound_linux::nl80211::{Survey, Wireless};
+use airbound_linux::nftables::{self, Plane, Rules, Table};
+use airbound_linux::nl80211::{Station, Survey, WifiInterface, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
 use airbound_units::{Instant, Span};
 use rustix::event::{PollFd, PollFlags};
 
-use super::classify::{Classifier, facts_of, mark_of};
+use super::classify::{Classifier, Hosts, facts_of, mark_of};
 use super::plan::Plan;
+use super::ports::{self, Port};
 use super::settings::{Settings, retries_settable};
 use super::tune::{shares, survey};
 use super::{Around, cpu_s, kernel, publish, wait};
-use crate::config::Scheme;
+use crate::config::{CompletionSource, Scheme};
 use crate::control::{self, Asked, Socket};
 use crate::engine::{Completion, Engine, Fate, StationFacts};
 use crate::error::AgentError;
@@ -29,8 +31,12 @@ use crate::snapshot::{BoundView, Snapshot};
 
 /// Longest sleep of the event loop, so that heartbeats are sent in time.
 const LONGEST_WAIT: Span = Span::from_millis(50);
-/// Interval at which stations and their rates are read.
+/// Interval at which stations and their rates are read, and the inverse of the share of time that this may take: the kernel needs up to
+/// 100 us for each station.
 const STATIONS: Span = Span::from_secs(1);
+const REST: u64 = 66;
+/// The same for readings that a station's coming or leaving asks for.
+const HASTE: u64 = 10;
 /// Interval at which the snapshot is renewed.
 const SNAPSHOT: Span = Span::from_millis(250);
 /// Interval at which the nftables rules are checked, besides notifications.
@@ -41,13 +47,15 @@ const RETRY: Span = Span::from_secs(1);
 const BATCH: usize = 128;
 /// Batches received at the end: more packets than the queue may hold.
 const MOST_BATCHES: usize = 1024;
+/// Numbers of packet queues tried besides the first, which another agent may have.
+const OTHER_QUEUES: u16 = 15;
 
 impl Plan {
     /// The initial snapshot.
     pub(super) fn snapshot(&self, completions: &str) -> Snapshot {
         Snapshot {
             airbound: env!("CARGO_PKG_VERSION").to_owned(),
-            interface: self.wifi.name.clone(),
+            interface: ports::listed(self.interface_names()),
             scheme: self.config.scheme.name().to_owned(),
             completions: completions.to_owned(),
             in_force: self.in_force(),
@@ -58,7 +66,7 @@ impl Plan {
     /// The first event of the journal.
     pub(super) fn started(&self, completions: &str) -> Event {
         Event::Started {
-            interface: self.wifi.name.clone(),
+            interface: ports::listed(self.interface_names()),
             pid: std::process::id(),
             scheme: self.config.scheme.name().to_owned(),
             plane: planes_text(&self.rules),
@@ -70,8 +78,13 @@ impl Plan {
 
 /// The hooks of rules, as in the journal.
 fn planes_text(rules: &Rules) -> String {
-    let planes: Vec<String> = rules.planes.iter().map(|plane| format!("{plane:?}").to_lowercase()).collect();
-    planes.join("+")
+    let planes = rules.planes();
+    let of = |plane: &Plane| {
+        let names = rules.ports.iter().filter(|(_, planes)| planes.contains(plane)).map(|(name, _)| name);
+        let plane = format!("{plane:?}").to_lowercase();
+        format!("{plane} {}", ports::listed(names))
+    };
+    planes.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 /// The state of the event loop.
@@ -88,7 +101,8 @@ struct Server<'a> {
     table: Table,
     snapshot: Snapshot,
     started: Instant,
-    is_up: bool,
+    /// The interfaces that are there.
+    ports: Vec<Port>,
     due: Due,
     last_survey: Option<Survey>,
     /// Requests of the control socket, which goes with them.
@@ -108,8 +122,19 @@ struct Readable {
 #[derive(Debug)]
 struct Due {
     stations: Instant,
+    /// Before this time stations are not read again.
+    earliest: Instant,
     snapshot: Instant,
     rules: Instant,
+}
+
+fn indexes(ports: &[Port]) -> Vec<u32> {
+    ports.iter().map(|port| port.wifi.index).collect()
+}
+
+fn hosts_of(port: &Port) -> Result<Hosts, LinuxError> {
+    let interface = port.wifi.index;
+    Ok(Hosts { interface, neighbours: Neighbours::of(interface)?, relay: None })
 }
 
 pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
@@ -127,18 +152,29 @@ impl<'a> Server<'a> {
         let config = &plan.config;
         let journal = Journal::open(config.journal.as_deref())?;
         let engine = Engine::new(config.engine(), secret)?;
-        nftables::remove_leftovers(&plan.rules.interface)?;
+        nftables::remove_leftovers(plan.owner())?;
         let wireless = Wireless::open()?;
-        let monitor = Monitor::open(plan.wifi.index)?;
-        let neighbours = Neighbours::of(plan.wifi.index)?;
-        let completions = Completions::open(&plan.wifi, &CompletionConfig::default())?;
-        let queue = Queue::open(&QueueConfig {
+        let monitor = Monitor::open(indexes(&plan.ports))?;
+        let source = match config.completions {
+            CompletionSource::Auto => None,
+            CompletionSource::Ebpf => Some(Source::Traced),
+            CompletionSource::Counters => Some(Source::Polled),
+        };
+        let source = CompletionConfig { source, ..CompletionConfig::default() };
+        let mut completions = Completions::open(&plan.first().wifi, &source)?;
+        if completions.source() == Source::Polled {
+            plan.can_keep_by_counters(completions.why_polled())?;
+        }
+        completions.watch(&indexes(&plan.ports));
+        let others = if config.queue_number.is_some() { 0 } else { OTHER_QUEUES };
+        let queue = QueueConfig {
             number: plan.rules.queue,
             // The kernel's limit is above the engine's, so that the engine decides which packets are dropped.
             held: u32::try_from(config.hold_packets + config.hold_packets / 2 + 256).unwrap_or(u32::MAX),
             super_packets: config.super_packets,
             ..QueueConfig::default()
-        })?;
+        };
+        let queue = Queue::open_from(&queue, others)?;
         // The eBPF programs are loaded and mac80211's types read, which needs CAP_SYS_ADMIN. Rules and settings need CAP_NET_ADMIN
         // only.
         privileges::keep_only(&[Capability::NetworkAdministration])?;
@@ -148,10 +184,11 @@ impl<'a> Server<'a> {
             (Source::Polled, None) => "counters of nl80211".to_owned(),
             (Source::Polled, Some(why)) => format!("counters of nl80211 ({why})"),
         };
-        let classifier = Classifier::new(config.rules.clone(), neighbours, &kernel());
-        let due = Due { stations: started, snapshot: started, rules: started + RULES };
+        let mut classifier = Classifier::new(config.rules.clone(), &kernel());
+        classifier.hosts = plan.ports.iter().map(hosts_of).collect::<Result<_, _>>()?;
+        let due = Due { stations: started, earliest: started, snapshot: started, rules: started + RULES };
         // Last, since packets arrive from here on.
-        let table = Table::install(&plan.rules)?;
+        let table = Table::install(&Rules { queue: queue.number(), ..plan.rules.clone() })?;
         let mut server = Self {
             snapshot: plan.snapshot(&source),
             plan,
@@ -165,7 +202,7 @@ impl<'a> Server<'a> {
             journal,
             table,
             started,
-            is_up: plan.interface.is_up,
+            ports: plan.ports.clone(),
             due,
             last_survey: None,
             control: None,
@@ -179,7 +216,7 @@ impl<'a> Server<'a> {
     /// Makes the control socket; the agent works without it.
     fn open_control(&mut self, time: Instant) {
         let (sender, receiver) = sync_channel(1);
-        match control::serve(Path::new(control::FOLDER), &self.plan.wifi.name, sender) {
+        match control::serve(Path::new(control::FOLDER), self.plan.interface_names(), sender) {
             Ok(socket) => self.control = Some((receiver, socket)),
             Err(error) => self.journal.event(time, &Event::NoControl { answer: error.to_string() }),
         }
@@ -291,29 +328,25 @@ impl<'a> Server<'a> {
         self.monitor.read(|change| changes.push(change));
         for change in changes {
             match change {
-                Change::StationJoined(_) => self.due.stations = time,
+                Change::StationJoined(_) => self.due.stations = time.max(self.due.earliest),
                 Change::StationLeft(station) => {
                     self.engine.on_station_left(time, station);
                     self.settings.forget(station);
+                    // It may have moved to another of the interfaces.
+                    self.due.stations = self.due.stations.min(time.max(self.due.earliest));
                 }
-                Change::Interface(interface) => {
-                    if interface.is_up != self.is_up {
-                        self.on_interface(time, interface.is_up);
-                    }
-                    let rules = self.plan.rules_for(&interface);
-                    if rules != *self.table.rules() {
-                        self.move_rules(time, &rules);
-                    }
+                Change::Interface(interface) => self.on_interface(time, interface),
+                Change::InterfaceGone(index) => {
+                    let ports = self.ports.iter().filter(|port| port.wifi.index != index).cloned().collect();
+                    self.adopt(time, ports)?;
                 }
-                Change::InterfaceGone => {
-                    let name = self.plan.wifi.name.clone();
-                    return Err(AgentError::Linux(LinuxError::NoInterface(name)));
+                Change::Neighbour(neighbour) => {
+                    self.classifier.hosts.iter_mut().for_each(|hosts| hosts.neighbours.apply(&neighbour));
                 }
-                Change::Neighbour(neighbour) => self.classifier.neighbours.apply(&neighbour),
                 Change::RulesTouched => self.due.rules = time,
                 Change::Overrun => {
                     self.journal.event(time, &Event::Overrun);
-                    self.classifier.neighbours = Neighbours::of(self.plan.wifi.index)?;
+                    self.classifier.hosts = self.ports.iter().map(hosts_of).collect::<Result<_, _>>()?;
                     self.due.stations = time;
                     self.due.rules = time;
                 }
@@ -322,31 +355,80 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    fn on_interface(&mut self, time: Instant, up: bool) {
-        self.is_up = up;
-        self.journal.event(time, &Event::Interface { up });
-        if up {
+    fn on_interface(&mut self, time: Instant, interface: Interface) {
+        let known = self.ports.iter_mut().find(|port| port.wifi.index == interface.index);
+        let Some(port) = known else { return };
+        let before = std::mem::replace(&mut port.interface, interface);
+        let (up, name) = (port.interface.is_up, port.wifi.name.clone());
+        if up != before.is_up {
+            self.journal.event(time, &Event::Interface { interface: name, up });
+            // The kernel dropped the packets held for an interface that is down.
             self.due.stations = time;
-        } else {
-            // The kernel dropped the packets held for the interface.
-            self.engine.on_stations(time, &[]);
+        }
+        self.move_rules(time);
+    }
+
+    /// Looks for interfaces that came, as hostapd makes one for a station with four addresses.
+    fn look_for_interfaces(&mut self, time: Instant) -> Result<(), AgentError> {
+        // Without an answer those known stay.
+        let Ok(all) = self.wireless.interfaces() else { return Ok(()) };
+        let present = self.plan.present(&all);
+        let is_same = |port: &Port, wifi: &WifiInterface| {
+            port.wifi.index == wifi.index && port.wifi.has_four_addresses == wifi.has_four_addresses
+        };
+        if present.len() == self.ports.len()
+            && self.ports.iter().zip(&present).all(|(port, wifi)| is_same(port, wifi))
+        {
+            return Ok(());
+        }
+        // One that has disappeared since is announced.
+        let ports = present.into_iter().filter_map(|wifi| Port::find(wifi).ok()).collect();
+        self.adopt(time, ports)
+    }
+
+    /// Takes over other interfaces.
+    fn adopt(&mut self, time: Instant, ports: Vec<Port>) -> Result<(), AgentError> {
+        let names = self.plan.interface_names();
+        if !ports.iter().any(|port| names.contains(&port.wifi.name)) {
+            return Err(AgentError::Linux(LinuxError::NoInterface(self.plan.owner().to_owned())));
+        }
+        let differ = |these: &[Port], those: &[Port]| -> Vec<String> {
+            let is_new = |port: &&Port| those.iter().all(|other| other.wifi.index != port.wifi.index);
+            these.iter().filter(is_new).map(|port| port.wifi.name.clone()).collect()
+        };
+        let (gone, came) = (differ(&self.ports, &ports), differ(&ports, &self.ports));
+        for (interface, up) in
+            gone.into_iter().map(|name| (name, false)).chain(came.into_iter().map(|name| (name, true)))
+        {
+            self.journal.event(time, &Event::Interface { interface, up });
+        }
+        // An interface that has disappeared meanwhile has no neighbours.
+        self.classifier.hosts = ports.iter().map(|port| hosts_of(port).unwrap_or_default()).collect();
+        self.ports = ports;
+        self.monitor.watch(indexes(&self.ports));
+        self.completions.watch(&indexes(&self.ports));
+        self.due.stations = time;
+        self.move_rules(time);
+        Ok(())
+    }
+
+    /// Holds packets of the interfaces as they are now at the hooks that they pass. What is held stays held.
+    fn move_rules(&mut self, time: Instant) {
+        let mut rules = Rules { queue: self.queue.number(), ..self.plan.rules_for(&self.ports) };
+        // The rules of an interface that is gone harm nothing, and it may come back.
+        for (name, planes) in &self.table.rules().ports {
+            rules.ports.entry(name.clone()).or_insert_with(|| planes.clone());
+        }
+        if rules != *self.table.rules() {
+            let done = Event::Plane { plane: planes_text(&rules) };
+            self.renew_rules(time, &rules, &done);
         }
     }
 
-    /// Holds packets at other hooks from now on: the interface joined or left a bridge.
-    fn move_rules(&mut self, time: Instant, rules: &Rules) {
-        let _ = self.let_go(time);
-        self.install(time, rules, Event::Plane { plane: planes_text(rules) });
-    }
-
-    fn install(&mut self, time: Instant, rules: &Rules, done: Event) {
-        match Table::install(rules) {
-            Ok(table) => {
-                self.table = table;
-                self.journal.event(time, &done);
-            }
+    fn renew_rules(&mut self, time: Instant, rules: &Rules, done: &Event) {
+        match self.table.update(rules) {
+            Ok(()) => self.journal.event(time, done),
             Err(error) => {
-                self.table = Table::missing(rules);
                 self.due.rules = time + RETRY;
                 self.journal.event(time, &Event::RulesMissing { answer: error.to_string() });
             }
@@ -356,11 +438,14 @@ impl<'a> Server<'a> {
     /// Runs the periodic tasks that are due.
     fn run_due(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
-            self.due.stations = time + STATIONS;
+            self.look_for_interfaces(time)?;
             self.read_stations(time);
+            let took = now().since(time);
+            self.due.stations = time + STATIONS.max(took * REST);
+            self.due.earliest = time + took * HASTE;
         }
         if self.engine.channel_deadline().is_some_and(|at| at <= time) {
-            let seen = survey(&mut self.wireless, self.plan.wifi.index);
+            let seen = survey(&mut self.wireless, self.plan.first().wifi.index);
             let (busy, own) = shares(self.last_survey, seen);
             self.last_survey = seen;
             self.engine.on_channel(time, busy, own);
@@ -379,23 +464,37 @@ impl<'a> Server<'a> {
 
     /// Reads the stations and their rates.
     fn read_stations(&mut self, time: Instant) {
-        // An interface that is down has no stations; the monitor reports one that has disappeared.
-        let stations = match self.wireless.stations(self.plan.wifi.index) {
-            Ok(stations) => stations,
-            Err(_) if !self.is_up => Vec::new(),
-            Err(error) => {
-                return self.journal.event(time, &Event::StationsUnknown { answer: error.to_string() });
+        let mut stations: Vec<(u32, Station)> = Vec::new();
+        for port in &self.ports {
+            let index = port.wifi.index;
+            let read = match self.wireless.stations(index) {
+                Ok(read) => read,
+                // An interface that is down has no stations; the monitor reports one that has disappeared.
+                Err(_) if !port.interface.is_up => Vec::new(),
+                Err(error) => {
+                    return self.journal.event(time, &Event::StationsUnknown { answer: error.to_string() });
+                }
+            };
+            if let Some(hosts) = self.classifier.hosts.iter_mut().find(|hosts| hosts.interface == index) {
+                hosts.relay = match read.as_slice() {
+                    [only] if port.wifi.has_four_addresses => Some(only.address),
+                    _ => None,
+                };
             }
-        };
-        let facts: Vec<StationFacts> = stations.iter().map(facts_of).collect();
+            stations.extend(read.into_iter().map(|station| (index, station)));
+        }
+        // A station that moves from one interface to another is at both for a moment.
+        stations.sort_by_key(|(_, station)| station.address);
+        stations.dedup_by_key(|(_, station)| station.address);
+        let facts: Vec<StationFacts> = stations.iter().map(|(_, station)| facts_of(station)).collect();
         self.engine.on_stations(time, &facts);
         let plan = self.plan;
         if plan.config.scheme == Scheme::Law {
             if retries_settable(&plan.wiphy) {
-                for station in &stations {
+                for (interface, station) in &stations {
                     let tries = plan.config.law.tries;
                     let (wireless, journal) = (&mut self.wireless, &mut self.journal);
-                    self.settings.limit_tries(time, wireless, &plan.wifi, station.address, tries, journal);
+                    self.settings.limit_tries(time, wireless, *interface, station.address, tries, journal);
                 }
             }
             let limited = self.settings.are_tries_limited();
@@ -420,7 +519,7 @@ impl<'a> Server<'a> {
             return;
         }
         let rules = self.table.rules().clone();
-        self.install(time, &rules, Event::RulesRestored);
+        self.renew_rules(time, &rules, &Event::RulesRestored);
     }
 
     fn update_snapshot(&mut self, time: Instant) {
@@ -456,13 +555,8 @@ impl<'a> Server<'a> {
         publish(shared, &self.snapshot);
         let detached = self.let_go(time);
         let removed = detached.and(self.table.clone().remove());
-        self.settings.restore(
-            time,
-            &mut self.wireless,
-            &self.plan.wifi,
-            &self.plan.interface,
-            &mut self.journal,
-        );
+        let (radio, ports) = (self.plan.radio(), &self.plan.ports);
+        self.settings.restore(time, &mut self.wireless, radio, ports, &mut self.journal);
         let reason = match (result, removed) {
             (Err(error), _) => error.to_string(),
             (Ok(()), Err(error)) => {

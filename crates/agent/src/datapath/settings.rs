@@ -1,12 +1,12 @@
 //! Driver settings that a scheme needs: changed while the agent runs, restored at its end.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use airbound_linux::MacAddress;
-use airbound_linux::interface::Interface;
-use airbound_linux::nl80211::{TidConfig, TxqLimits, WifiInterface, Wiphy, Wireless};
+use airbound_linux::nl80211::{TidConfig, TxqLimits, Wiphy, Wireless};
 use airbound_units::Instant;
 
+use super::ports::Port;
 use crate::journal::{Event, Journal};
 
 /// The eight traffic identifiers of data frames.
@@ -16,9 +16,10 @@ const ALL_TIDS: u16 = 0xff;
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     txq: Option<u32>,
-    queue_length: Option<u32>,
-    /// Stations with a limit of tries.
-    limited: BTreeSet<MacAddress>,
+    /// Lengths of the interfaces' queues, by name.
+    queue_lengths: BTreeMap<String, u32>,
+    /// Stations with a limit of tries, and their interfaces.
+    limited: BTreeMap<MacAddress, u32>,
     refused: bool,
 }
 
@@ -33,12 +34,12 @@ impl Settings {
         &mut self,
         now: Instant,
         wireless: &mut Wireless,
-        wifi: &WifiInterface,
+        interface: u32,
         station: MacAddress,
         tries: u8,
         journal: &mut Journal,
     ) {
-        if self.refused || !self.limited.insert(station) {
+        if self.refused || self.limited.insert(station, interface) == Some(interface) {
             return;
         }
         let config = TidConfig {
@@ -47,7 +48,7 @@ impl Settings {
             long_retries: Some(tries),
             ..TidConfig::default()
         };
-        let answer = wireless.set_tid_config(wifi.index, Some(station), &config);
+        let answer = wireless.set_tid_config(interface, Some(station), &config);
         // The driver would refuse it for every station.
         self.refused = answer.is_err();
         journal.event(
@@ -88,16 +89,17 @@ impl Settings {
         report(now, "packets in mac80211's queues", packets, answer.err(), journal);
     }
 
-    /// Sets the length of the interface's queue.
+    /// Sets the length of an interface's queue.
     pub(super) fn set_queue_length(
         &mut self,
         now: Instant,
-        interface: &Interface,
+        port: &Port,
         packets: u32,
         journal: &mut Journal,
     ) {
-        self.queue_length.get_or_insert(interface.queue_length);
-        let answer = interface.set_queue_length(packets);
+        let name = port.wifi.name.clone();
+        self.queue_lengths.entry(name).or_insert(port.interface.queue_length);
+        let answer = port.interface.set_queue_length(packets);
         report(now, "txqueuelen", packets, answer.err(), journal);
     }
 
@@ -106,23 +108,26 @@ impl Settings {
         &mut self,
         now: Instant,
         wireless: &mut Wireless,
-        wifi: &WifiInterface,
-        interface: &Interface,
+        radio: u32,
+        ports: &[Port],
         journal: &mut Journal,
     ) {
         if let Some(packets) = self.txq.take() {
             let limits = TxqLimits { packets: Some(packets), ..TxqLimits::default() };
-            let answer = wireless.set_txq_limits(wifi.wiphy, &limits);
+            let answer = wireless.set_txq_limits(radio, &limits);
             report(now, "packets in mac80211's queues", packets, answer.err(), journal);
         }
-        if let Some(packets) = self.queue_length.take() {
-            report(now, "txqueuelen", packets, interface.set_queue_length(packets).err(), journal);
+        let lengths = std::mem::take(&mut self.queue_lengths);
+        for port in ports {
+            if let Some(packets) = lengths.get(&port.wifi.name) {
+                report(now, "txqueuelen", *packets, port.interface.set_queue_length(*packets).err(), journal);
+            }
         }
         if !self.refused {
-            for station in std::mem::take(&mut self.limited) {
+            for (station, interface) in std::mem::take(&mut self.limited) {
                 // An override without values restores the driver's defaults. A failure means that the station has left.
                 let config = TidConfig { tids: ALL_TIDS, replaces: true, ..TidConfig::default() };
-                let _ = wireless.set_tid_config(wifi.index, Some(station), &config);
+                let _ = wireless.set_tid_config(interface, Some(station), &config);
             }
         }
     }

@@ -53,14 +53,15 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     while (around.beat)() {
         let time = now();
         if time >= tuner.next_deadline() {
-            let stations = match wireless.stations(plan.wifi.index) {
-                Ok(stations) => stations,
+            let read = plan.ports.iter().map(|port| wireless.stations(port.wifi.index));
+            let stations = match read.collect::<Result<Vec<_>, _>>() {
+                Ok(stations) => stations.concat(),
                 Err(error) => {
                     result = Err(AgentError::from(error));
                     break;
                 }
             };
-            let seen = survey(&mut wireless, plan.wifi.index);
+            let seen = survey(&mut wireless, plan.first().wifi.index);
             let free = free_share(before, seen);
             before = seen;
             let waiting: Vec<Waiting> = stations
@@ -84,9 +85,10 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
                     journal.decision(time, decision);
                 }
                 match plan.action {
-                    Action::Txqueuelen => {
-                        settings.set_queue_length(time, &plan.interface, packets, &mut journal)
-                    }
+                    Action::Txqueuelen => plan
+                        .ports
+                        .iter()
+                        .for_each(|port| settings.set_queue_length(time, port, packets, &mut journal)),
                     _ => settings.limit_txq(time, &mut wireless, &plan.wiphy, packets, &mut journal),
                 }
             }
@@ -96,7 +98,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
         super::wait(&mut [], tuner.next_deadline().since(now()).min(STOP_CHECK));
     }
     let ended = now();
-    settings.restore(ended, &mut wireless, &plan.wifi, &plan.interface, &mut journal);
+    settings.restore(ended, &mut wireless, plan.radio(), &plan.ports, &mut journal);
     let reason = result.as_ref().err().map_or_else(|| "shutdown requested".to_owned(), ToString::to_string);
     journal.event(ended, &Event::Ended { released: 0, reason });
     result

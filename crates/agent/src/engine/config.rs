@@ -2,7 +2,7 @@
 
 use airbound_control::link::{LinkConfig, TimeLimits};
 use airbound_control::queue::{Demand, QueueConfig};
-use airbound_units::{ByteCount, ConfigError, Span};
+use airbound_units::{BitRate, ByteCount, ConfigError, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +86,8 @@ pub struct Protected {
     pub name: String,
     /// The demand. Queues without protection ignore it; it is measured with every queue.
     pub demand: Demand,
+    /// The rate up to which its packets are protected, together: 1 kbit/s to 100 Gbit/s; `None`: no limit.
+    pub rate: Option<BitRate>,
 }
 
 /// Configuration of an [`super::Engine`].
@@ -142,6 +144,10 @@ impl EngineConfig {
             self.hold_packets,
             "1 to 65536 packets",
         )?;
+        for rate in self.rules.iter().filter_map(|rule| rule.rate) {
+            let range = BitRate::from_kbps(1)..=BitRate::from_mbps(100_000);
+            ConfigError::check(range.contains(&rate), "protect.rate", rate, "1 kbit/s to 100 Gbit/s")?;
+        }
         ConfigError::check(self.rules.len() <= 1000, "protect", self.rules.len(), "at most 1000 rules")
     }
 }

@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn only_changes_are_reported_and_every_second_counts() {
         let demand = Demand::new(Span::from_millis(20), 95.0).expect("valid");
-        let mut measures = Measures::new(&[Protected { name: "vr".into(), demand }]);
+        let mut measures = Measures::new(&[Protected { name: "vr".into(), demand, rate: None }]);
         let mut decisions = Vec::new();
         measures.advance(at(0), &mut decisions);
         let mut second = |from: u64, latency: u64, slow: u64| {

@@ -14,6 +14,7 @@
 //! hardware's queues contend with each other. Completions make room in the window. Lost completions do not block it: they time out,
 //! and a station without completions is *stalled*, so that its packets do not count.
 
+mod allowance;
 mod below;
 mod config;
 mod demands;
@@ -27,6 +28,8 @@ mod release;
 mod tuner;
 mod unseen;
 mod view;
+
+use std::collections::BTreeSet;
 
 use airbound_control::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use airbound_control::link::{Composed, Link, Returned};
@@ -42,6 +45,7 @@ pub use peers::PeerCounts;
 pub use tuner::{Tuner, Waiting};
 pub use view::{CategoryView, FlowView, StationView};
 
+use allowance::Allowance;
 use below::Below;
 use flows::{Change, Flows};
 use measure::Measures;
@@ -80,6 +84,8 @@ pub struct Engine {
     flows: Flows,
     below: Below,
     measures: Measures,
+    /// By rule, for those with a rate.
+    allowances: Vec<Option<Allowance>>,
     last_reported: LastReported,
     counts: Counts,
     out: Output,
@@ -112,6 +118,7 @@ impl Engine {
         let link = config.link();
         Ok(Self {
             measures: Measures::new(&config.rules),
+            allowances: config.rules.iter().map(|rule| rule.rate.map(Allowance::new)).collect(),
             config,
             link: Composed::new(queue, None, KernelRates::default(), link),
             peers: Peers::default(),
@@ -146,7 +153,8 @@ impl Engine {
             self.out.verdicts.push(Verdict { ticket: arrival.ticket, fate: Fate::Release });
             return;
         };
-        let (flow, change) = self.flows.on_packet(self.now, id, arrival.flow, arrival.rule);
+        let protecting = self.protecting(arrival.rule, arrival.size);
+        let (flow, change) = self.flows.on_packet(self.now, id, arrival.flow, protecting);
         if let Some(change) = change {
             self.change_demand(id, change);
         }
@@ -194,10 +202,11 @@ impl Engine {
     /// The complete list of associated stations; those not listed have left.
     pub fn on_stations(&mut self, now: Instant, stations: &[StationFacts]) {
         self.advance(now);
+        let listed: BTreeSet<MacAddress> = stations.iter().map(|facts| facts.station).collect();
         let gone: Vec<MacAddress> = self
             .peers
             .iter()
-            .filter(|(_, peer)| peer.present && stations.iter().all(|facts| facts.station != peer.mac))
+            .filter(|(_, peer)| peer.present && !listed.contains(&peer.mac))
             .map(|(_, peer)| peer.mac)
             .collect();
         for mac in gone {

@@ -37,6 +37,10 @@ fn millis_or_null<S: Serializer>(span: &Option<Span>, serializer: S) -> Result<S
     }
 }
 
+fn mbps<S: Serializer>(rate: &BitRate, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(rate.as_mbps_f64())
+}
+
 fn mbps_or_null<S: Serializer>(rate: &Option<BitRate>, serializer: S) -> Result<S::Ok, S::Error> {
     match rate {
         Some(rate) => serializer.serialize_f64(rate.as_mbps_f64()),
@@ -149,6 +153,16 @@ pub enum Decision {
         /// Flows whose demand changed.
         flows: usize,
     },
+    /// A rule came to be over its rate, or is within it again.
+    Rate {
+        /// The rule.
+        rule: String,
+        /// Whether its packets are not protected now.
+        over: bool,
+        /// The rate up to which they are.
+        #[serde(serialize_with = "mbps", rename = "rate_mbps")]
+        rate: BitRate,
+    },
     /// More is sent to a station than the agent released.
     UnseenTraffic {
         /// Its address.
@@ -237,6 +251,10 @@ impl Decision {
             Self::Demand { measured, demand, .. } => {
                 format!("the percentile over a second is {}, above {demand}: the channel is busy, or the demand is too tight for this link", brief(measured))
             }
+            Self::Rate { over: true, rate, .. } => {
+                format!("packets of the rule came faster than {rate}: they are released as those without a rule")
+            }
+            Self::Rate { rate, .. } => format!("packets of the rule come at no more than {rate}: they are protected again"),
             Self::UnseenTraffic { rules, .. } => {
                 let known = "the station is sent packets past the agent: flow offload, rules of others, or the access point's own";
                 if rules.is_empty() { known.to_owned() } else { format!("{known}; whether its demands are met is unknown") }

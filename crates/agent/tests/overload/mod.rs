@@ -3,7 +3,7 @@
 use super::kernel::{self, World};
 use airbound_agent::engine::{EngineConfig, Protected};
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
-use airbound_units::Span;
+use airbound_units::{BitRate, Span};
 
 const MILLISECOND: Span = Span::from_millis(1);
 
@@ -17,6 +17,7 @@ fn last_pq(packets: usize) -> EngineConfig {
         rules: vec![Protected {
             name: "vr".to_owned(),
             demand: Demand::new(Span::from_millis(20), 95.0).expect("valid"),
+            rate: None,
         }],
         ..EngineConfig::default()
     }
@@ -92,4 +93,63 @@ fn a_scan_of_ports_does_not_end_protection() {
     assert_eq!((delivered, protected), (1000, 1));
     let p95 = world.quantile(Some(0), 0.95);
     assert!(p95 <= Span::from_millis(20), "{p95}");
+}
+
+#[test]
+fn a_forged_stream_has_no_more_than_its_rate() {
+    // 96 Mb/s match the rule, as a sender that forges what it matches; another station's flow has none.
+    let delivered = |rate| {
+        let mut config = last_pq(500);
+        config.rules[0].rate = rate;
+        let mut world = World::new(config, &[65, 65]);
+        for _ in 0..1000 {
+            (0..8).for_each(|_| world.send(1, 1, 1500, Some(0)));
+            world.send(2, 7, 1500, None);
+            world.pass(MILLISECOND);
+        }
+        world.latencies.get(&None).map_or(0, Vec::len)
+    };
+    let (without, with) = (delivered(None), delivered(Some(BitRate::from_mbps(5))));
+    assert!(without < 100, "{without} of 1000 beside a stream without a limit");
+    assert!(with > 800, "{with} of 1000 beside one over its rate");
+}
+
+#[test]
+fn a_thousand_stations_cost_little_without_traffic() {
+    use airbound_agent::engine::{Engine, StationFacts};
+    use airbound_agent::snapshot::Snapshot;
+    use airbound_units::Instant;
+
+    let mut engine = Engine::new(last_pq(4096), 1).expect("valid");
+    let facts: Vec<StationFacts> = (0..1000u16)
+        .map(|number| StationFacts {
+            station: airbound_linux::MacAddress([2, 0, 0, 0, (number >> 8) as u8, number as u8]),
+            rate: Some(BitRate::from_mbps(65)),
+            aggregates: true,
+            sent: Some(u64::from(number)),
+        })
+        .collect();
+    let mut snapshot = Snapshot::default();
+    // A second as the event loop has it: stations once, the snapshot four times, twenty turns.
+    let mut second = |number: u64| {
+        let mut now = Instant::ZERO + Span::from_secs(number);
+        engine.on_stations(now, &facts);
+        for turn in 0..20 {
+            now += Span::from_millis(50);
+            engine.on_tick(now);
+            if turn % 5 == 0 {
+                snapshot.update(now, Instant::ZERO, &engine);
+            }
+        }
+        engine.output().decisions.clear();
+    };
+    second(1);
+    let begun = std::time::Instant::now();
+    (2..12).for_each(&mut second);
+    let each = begun.elapsed() / 10;
+    assert_eq!(snapshot.stations.len(), 1000);
+    // 1 % of a processor. Tests are built without most optimisation, on busy machines.
+    let most = if cfg!(debug_assertions) { 200 } else { 10 };
+    assert!(each.as_millis() < most, "{each:?} a second");
+    eprintln!("a second of 1000 stations: {each:?}");
 }

@@ -119,7 +119,13 @@ mod tests {
     fn channel(shares: bool, captures: bool) -> PartialChannel {
         let control = ControlTiming { band: BAND, basic: Basic::MANDATORY, fixed: None };
         let (rts_threshold, detection) = (ByteCount::new(1000), Decibel::new(0.0));
-        let phy = PhyConfig { control, rts_threshold, detection, decoding: Decoding::Soft };
+        let phy = PhyConfig {
+            control,
+            rts_threshold,
+            detection,
+            decoding: Decoding::Soft,
+            implementation_loss: Decibel::new(0.0),
+        };
         let hearing = Hearing::complete(usize::from(TRANSMITTERS));
         let mut channel = PartialChannel::new(phy, true, hearing).attentive();
         if captures {

@@ -1,6 +1,7 @@
 //! Judgement of frames that end, with capture: which receivers decoded them, and which MPDUs arrived.
 
-use airbound_units::{Instant, Span};
+use airbound_random::Stream;
+use airbound_units::Instant;
 use airbound_wifi::{AckBitmap, Legacy, Rate};
 
 use super::PartialChannel;
@@ -81,14 +82,16 @@ impl PartialChannel {
                 continue;
             };
             let spans = receivers.interference(&frame.energy, number, frame.from);
-            let arrived = self.decode(frame, content, number, spans);
-            let is_clear = arrived.is_some_and(|arrived| arrived.count() > 0);
-            frame.at[number] = if is_clear { Heard::Clear } else { Heard::Garbled };
-            if number == frame.to {
-                intact = frame.heard_by(number) == Heard::Clear;
-                if frame.part == Part::Data {
-                    self.keep(frame.exchange, arrived.unwrap_or(AckBitmap::NONE));
-                }
+            if number != frame.to {
+                let is_clear = self.decodes(content, number, spans);
+                frame.at[number] = if is_clear { Heard::Clear } else { Heard::Garbled };
+                continue;
+            }
+            let arrived = self.decode(frame, content, spans);
+            intact = arrived.is_some_and(|arrived| arrived.count() > 0);
+            frame.at[number] = if intact { Heard::Clear } else { Heard::Garbled };
+            if frame.part == Part::Data {
+                self.keep(frame.exchange, arrived.unwrap_or(AckBitmap::NONE));
             }
         }
         self.put_back(frame.from, audience);
@@ -135,26 +138,40 @@ impl PartialChannel {
         }
     }
 
-    /// The MPDUs that a locked receiver decodes; `None` if it loses the PHY header.
+    /// Whether a locked receiver that the frame is not meant for decodes its PHY header and one of its MPDUs.
+    fn decodes(&mut self, content: &Content, receiver: usize, spans: &[(Instant, Instant, f64)]) -> bool {
+        let phy = &mut self.phy;
+        let mut hazard = |rate: Rate, period: (Instant, Instant)| {
+            let speed = speed(rate);
+            let met = spans.iter().skip_while(|(_, until, _)| *until <= period.0);
+            let met = met.take_while(|(from, ..)| *from < period.1);
+            met.fold(0.0, |sum, &(from, until, ratio)| {
+                sum + phy.hazard(rate, 1.0 / ratio) * (speed * shared((from, until), period).as_secs_f64())
+            })
+        };
+        let mut draws = self.nodes.get_mut(receiver).map(|node| &mut node.reception);
+        survives(hazard(content.header_rate, content.header), draws.as_deref_mut())
+            && content.mpdus.iter().any(|mpdu| survives(hazard(content.rate, *mpdu), draws.as_deref_mut()))
+    }
+
+    /// The MPDUs that the locked receiver of a frame decodes; `None` if it loses the PHY header.
     fn decode(
         &mut self,
         frame: &Frame,
         content: &Content,
-        receiver: usize,
         spans: &[(Instant, Instant, f64)],
     ) -> Option<AckBitmap> {
         if spans.is_empty() {
             return Some(AckBitmap::first(content.mpdus.len()));
         }
-        let is_own = receiver == frame.to;
-        let noise = if is_own { content.noise } else { 0.0 };
+        let noise = content.noise;
         // Noise alone has been drawn when the frame was sent.
         let phy = &mut self.phy;
         let mut hazard = |rate: Rate, ratio: f64| {
             let alone = if noise > 0.0 { phy.hazard(rate, 1.0 / noise) } else { 0.0 };
             (phy.hazard(rate, 1.0 / (ratio + noise)) - alone).max(0.0)
         };
-        let bits = |rate: Rate, time: Span| rate.bit_rate().as_bps() as f64 * time.as_secs_f64();
+        let (slow, fast) = (speed(content.header_rate), speed(content.rate));
         let mut header = 0.0;
         let mpdus = &mut self.hazards;
         mpdus.clear();
@@ -162,28 +179,38 @@ impl PartialChannel {
         for &(from, until, ratio) in spans {
             let time = shared((from, until), content.header);
             if !time.is_zero() {
-                header += hazard(content.header_rate, ratio) * bits(content.header_rate, time);
+                header += hazard(content.header_rate, ratio) * (slow * time.as_secs_f64());
             }
-            let of_bit = hazard(content.rate, ratio);
-            for (sum, span) in mpdus.iter_mut().zip(&content.mpdus) {
-                *sum += of_bit * bits(content.rate, shared((from, until), *span));
+            let first = content.mpdus.partition_point(|(_, end)| *end <= from);
+            let met = content.mpdus.iter().zip(mpdus.iter_mut()).skip(first);
+            let mut met = met.take_while(|((start, _), _)| *start < until).peekable();
+            if met.peek().is_some() {
+                let of_bit = hazard(content.rate, ratio);
+                met.for_each(|(span, sum)| {
+                    *sum += of_bit * (fast * shared((from, until), *span).as_secs_f64());
+                });
             }
         }
-        let drawing = if is_own { frame.from } else { receiver };
-        let nodes = &mut self.nodes;
-        let mut survives = |hazard: f64| {
-            let draws = nodes.get_mut(drawing).map(|node| &mut node.reception);
-            hazard == 0.0 || draws.is_some_and(|draws| draws.unit() < libm::exp(-hazard))
-        };
-        if !survives(header) {
+        let mut draws = self.nodes.get_mut(frame.from).map(|node| &mut node.reception);
+        if !survives(header, draws.as_deref_mut()) {
             return None;
         }
         let mut arrived = AckBitmap::NONE;
         for (place, hazard) in mpdus.iter().enumerate() {
-            if survives(*hazard) {
+            if survives(*hazard, draws.as_deref_mut()) {
                 arrived.set(place);
             }
         }
         Some(arrived)
     }
+}
+
+/// Bits that a rate carries in a second.
+fn speed(rate: Rate) -> f64 {
+    rate.bit_rate().as_bps() as f64
+}
+
+/// Whether bits with this sum of hazards arrive. Certain success is not drawn.
+fn survives(hazard: f64, draws: Option<&mut Stream>) -> bool {
+    hazard == 0.0 || draws.is_some_and(|draws| draws.unit() < libm::exp(-hazard))
 }

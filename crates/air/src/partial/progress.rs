@@ -140,14 +140,7 @@ impl PartialChannel {
         }
         let audience = self.take_audience(frame.from);
         self.note_energy(now, &mut frame, &audience);
-        for other in &mut self.frames {
-            for number in audience.iter().map(|listener| usize::from(*listener)).chain([frame.from]) {
-                if number == other.from || other.heard_by(number) != Heard::Nothing {
-                    other.overlap(number, now, frame.end);
-                    frame.overlap(number, now, other.end);
-                }
-            }
-        }
+        self.overlap(now, &mut frame, &audience);
         self.soonest.set(None);
         for number in self.active.iter().map(|number| usize::from(*number)) {
             let senses = number == frame.from || frame.heard_by(number) != Heard::Nothing;
@@ -173,6 +166,25 @@ impl PartialChannel {
         self.put_back(frame.from, audience);
         self.note_busy(now);
         self.frames.push(frame);
+    }
+
+    /// Notes where a frame that begins overlaps those on the air. With capture only the receivers of the frames count it: what others make
+    /// of them is decided at the end.
+    fn overlap(&mut self, now: Instant, frame: &mut Frame, audience: &[u16]) {
+        let captures = self.receivers.is_some();
+        for other in &mut self.frames {
+            if captures {
+                for number in [other.to, frame.to].into_iter().take(if other.to == frame.to { 1 } else { 2 })
+                {
+                    if number == frame.from || frame.heard_by(number) != Heard::Nothing {
+                        overlap_at(number, now, frame, other);
+                    }
+                }
+            } else {
+                let listeners = audience.iter().map(|listener| usize::from(*listener));
+                listeners.chain([frame.from]).for_each(|number| overlap_at(number, now, frame, other));
+            }
+        }
     }
 
     /// Notes the begin or the end of busy periods of watched transmitters; a gap of SIFS belongs to one.
@@ -416,5 +428,13 @@ impl PartialChannel {
         {
             carrier.rest(now, self.eifs, self.jammed_until);
         }
+    }
+}
+
+/// Notes that a frame which begins overlaps another at a transmitter that hears or sends it, if that one hears or sends the other.
+fn overlap_at(number: usize, now: Instant, frame: &mut Frame, other: &mut Frame) {
+    if number == other.from || other.heard_by(number) != Heard::Nothing {
+        other.overlap(number, now, frame.end);
+        frame.overlap(number, now, other.end);
     }
 }

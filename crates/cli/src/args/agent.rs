@@ -32,9 +32,9 @@ not and parentheses. docs/reference/agent-keys.md lists them and the keys of the
 
 Needs nft and CAP_NET_ADMIN, at its start for exact completions CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN; gives up all but the first.")]
 pub(crate) struct AgentRun {
-    /// Interface of the access point [default: the only one]
+    /// Interface of the access point; repeatable, all of one radio [default: those of the only radio with any]
     #[arg(long, value_name = "NAME")]
-    pub(crate) iface: Option<String>,
+    pub(crate) iface: Vec<String>,
     /// Configuration file; options of the command line override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -90,13 +90,20 @@ pub(crate) struct EmulateRun {
     /// Let stations reach the internet, over the air and through this machine (IPv4, by the program passt)
     #[arg(long)]
     pub(crate) internet: bool,
+    /// Carry what two networks of this machine send to each other, in place of commands: the station's device, and that behind the wire
+    #[arg(long, num_args = 2, value_names = ["DEVICE", "DEVICE"],
+          conflicts_with_all = ["words", "shell", "server", "on", "wired", "internet"])]
+    pub(crate) between: Vec<String>,
+    /// Accept connections on this TCP port from when packets pass between the devices
+    #[arg(long, value_name = "PORT")]
+    pub(crate) ready: Option<u16>,
     /// End the commands after this time
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) limit: Option<Span>,
     /// Folder for the results [default: runs/SCENARIO-SCHEME-emulated]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the packets of stations as a capture, for Wireshark
+    /// Write the air as a capture with the content of packets, for Wireshark
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// End with code 1 if more than 1 % of the packets were more than 1 ms late

@@ -57,10 +57,10 @@ fn configuration(run: &AgentRun) -> Result<Config, CliError> {
             text.parse().map_err(|error| CliError::Input(format!("--protect {text:?}, {error}")))?;
         let demand =
             Demand::new(*latency, 95.0).map_err(|error| CliError::Input(format!("--p95: {error}")))?;
-        config.rules.push(Rule { name: format!("protect-{}", number + 1), condition, demand });
+        config.rules.push(Rule { name: format!("protect-{}", number + 1), condition, demand, rate: None });
     }
-    if let Some(iface) = &run.iface {
-        config.interface = Some(iface.clone());
+    if !run.iface.is_empty() {
+        config.interfaces = run.iface.clone();
     }
     if let Some(scheme) = run.scheme {
         // Parameters of another scheme's queue mean nothing to this one.
@@ -80,12 +80,12 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     let config = configuration(run)?;
     let patience = config.watchdog;
     let plan = Plan::new(config)?;
-    let interface = plan.interface_name().to_owned();
+    let owner = plan.owner().to_owned();
     if run.dry_run {
         return Ok(output::print(&plan.to_text())?);
     }
-    // Before anything is changed: the end of this process removes the interface's rules.
-    let _only = datapath::only_agent_of(&interface, Process::Watches)?;
+    // Before anything is changed: the end of this process removes the agent's rules.
+    let _only = datapath::only_agent_of(plan.radio(), Process::Watches)?;
     if !verbosity.quiet && !verbosity.json {
         output::remark(plan.to_text().trim_end());
     }
@@ -98,10 +98,10 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     };
     // Packets shall not wait for a queue that nobody reads.
     let bypass = || {
-        let _ = nftables::remove_leftovers(&interface);
+        let _ = nftables::remove_leftovers(&owner);
     };
     let ended = supervise(worker, patience, interrupt::asked(), started, bypass);
-    let removed = nftables::remove_leftovers(&interface);
+    let removed = nftables::remove_leftovers(&owner);
     let ended = ended.map_err(CliError::io("watch over", "the agent".as_ref()))?;
     match ended {
         Ended::Asked(_) => Ok(removed.map_err(AgentError::from)?),
@@ -130,7 +130,7 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     let metrics = config.metrics;
     let plan = Plan::new(config)?;
     // Held until this process ends.
-    let _only = datapath::only_agent_of(plan.interface_name(), Process::Holds)?;
+    let _only = datapath::only_agent_of(plan.radio(), Process::Holds)?;
     let mut heart = Heartbeat::new();
     let mut timeline = Timeline::default();
     let mut beat = || {

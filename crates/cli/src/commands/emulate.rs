@@ -7,11 +7,12 @@ use std::process::Command;
 use airbound_agent::expression::Expression;
 use airbound_console::{Verbosity, interrupt, output};
 use airbound_control::queue::Demand;
+use airbound_emulate::between::Between;
 use airbound_emulate::command::{CommandLine, Output};
 use airbound_emulate::hosts::SERVER;
 use airbound_emulate::lanes::Protected;
 use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status, enter};
-use airbound_record::{EmulationSummary, Lateness, Tables};
+use airbound_record::{EmulationSummary, FolderLock, Lateness, Tables};
 use airbound_report::Comparison;
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::output::STDOUT;
@@ -51,18 +52,37 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
     if run.pcap.as_deref() == Some(Path::new(STDOUT)) {
         return Err(CliError::Input("--pcap -: standard output is the command's; name a file".to_owned()));
     }
+    if run.ready.is_some() && run.between.is_empty() {
+        return Err(CliError::Input("--ready: write --between DEVICE DEVICE, too".to_owned()));
+    }
     if run.wired.chunks_exact(2).any(|pair| pair[0] == SERVER) {
         return Err(CliError::Input(
             "--wired server: this host is always there; write --server COMMAND, or another name".to_owned(),
         ));
     }
-    let strict = run.strict;
     let label = named.label.clone();
-    let folder = run.out.clone().unwrap_or_else(|| {
-        PathBuf::from("runs").join(format!("{}-{}-emulated", opened.name, named.file_name()))
-    });
+    let folder = run.out.clone().unwrap_or_else(|| own_folder(&opened.name, &named.file_name()));
     let first = opened.scenario.stations.first().map(|station| station.name.clone());
     let station = run.station.clone().or(first).unwrap_or_default();
+    if let [near, far] = run.between.as_slice() {
+        let devices = [near.clone(), far.clone()];
+        return between(
+            &run,
+            Between {
+                devices,
+                station,
+                without: run.without.clone(),
+                protected: protected(&run)?,
+                limit: run.limit,
+                capture: run.pcap.clone(),
+                tables: tables(&run),
+                folder,
+                opened,
+                named,
+            },
+            verbosity,
+        );
+    }
     let request = Request {
         servers: servers(&run),
         commands: commands(&run, &station),
@@ -72,7 +92,7 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
         limit: run.limit,
         capture: run.pcap.clone(),
         folder: folder.clone(),
-        tables: if run.log_packets { Tables::ALL } else { Tables::SMALL },
+        tables: tables(&run),
         output: if verbosity.json { Output::Error } else { Output::Same },
         opened: opened.clone(),
         named,
@@ -83,24 +103,78 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
     }
     // From here on there may be threads.
     interrupt::listen();
+    let finished = emulation.run(interrupt::asked(), reporter(&run, verbosity))?;
+    tell(&finished, &opened, &label, &folder, verbosity)?;
+    verdict(finished, run.strict)
+}
+
+/// The same between two devices of this machine.
+fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(), CliError> {
+    let (opened, label, folder) =
+        (between.opened.clone(), between.named.label.clone(), between.folder.clone());
+    let [near, far] = between.devices.clone();
+    let opening = between.prepare()?;
+    // Bound before anything runs: a port that is taken is wrong input.
+    let bind = |port: u16| {
+        let address = (std::net::Ipv6Addr::UNSPECIFIED, port);
+        std::net::TcpListener::bind(address)
+            .or_else(|_| std::net::TcpListener::bind((std::net::Ipv4Addr::UNSPECIFIED, port)))
+            .map_err(|error| {
+                CliError::Input(format!("--ready {port}: {error}; allowed is a port that is free"))
+            })
+    };
+    if let Some(port) = run.ready {
+        drop(bind(port)?);
+    }
+    if verbosity.remarks() {
+        output::remark(&format!("airbound: between {near} and {far}; {}", class_in_words(opening.class())));
+    }
+    interrupt::listen();
+    let mut listening = None;
+    let ready = || listening = run.ready.and_then(|port| bind(port).ok());
+    let finished = opening.run(interrupt::asked(), ready, reporter(run, verbosity))?;
+    drop(listening);
+    tell(&finished, &opened, &label, &folder, verbosity)?;
+    verdict(finished, run.strict)
+}
+
+/// The default folder, with a number where another emulation is writing into it.
+fn own_folder(scenario: &str, scheme: &str) -> PathBuf {
+    let mut folder = PathBuf::from("runs").join(format!("{scenario}-{scheme}-emulated"));
+    let mut number = 2;
+    while FolderLock::is_held(&folder) {
+        folder.set_file_name(format!("{scenario}-{scheme}-emulated-{number}"));
+        number += 1;
+    }
+    folder
+}
+
+fn verdict(finished: Finished, strict: bool) -> Result<(), CliError> {
+    let counts = finished.summary.emulation.as_ref().is_none_or(|emulation| emulation.counts);
+    match finished {
+        Finished { code: 0, .. } if strict && !counts => Err(CliError::Uncounted),
+        Finished { code: 0, .. } => Ok(()),
+        Finished { code, failed, .. } => Err(CliError::Emulated(failed.join("; "), code)),
+    }
+}
+
+fn tables(run: &EmulateRun) -> Tables {
+    if run.log_packets { Tables::ALL } else { Tables::SMALL }
+}
+
+/// Says how late packets are, each so often.
+fn reporter(run: &EmulateRun, verbosity: Verbosity) -> impl FnMut(Status) + Send + use<> {
     let period = match run.status {
         Some(period) => period,
         None if verbosity.remarks() && output::is_watched() && !run.shell => Span::from_secs(10),
         None => Span::ZERO,
     };
     let mut next = period;
-    let finished = emulation.run(interrupt::asked(), |status| {
+    move |status: Status| {
         if !period.is_zero() && status.elapsed >= next {
             next = status.elapsed + period;
             output::remark(&line_of(&status));
         }
-    })?;
-    tell(&finished, &opened, &label, &folder, verbosity)?;
-    let counts = finished.summary.emulation.as_ref().is_none_or(|emulation| emulation.counts);
-    match finished {
-        Finished { code: 0, .. } if strict && !counts => Err(CliError::Uncounted),
-        Finished { code: 0, .. } => Ok(()),
-        Finished { code, failed, .. } => Err(CliError::Emulated(failed.join("; "), code)),
     }
 }
 
@@ -146,16 +220,25 @@ fn protected(run: &EmulateRun) -> Result<Vec<Protected>, CliError> {
 }
 
 /// The scheduling class that it got, its cost, and the way to a better one.
-fn introduction(emulation: &Emulation) -> String {
-    let class = match emulation.class() {
+const fn class_in_words(class: Class) -> &'static str {
+    match class {
         Class::RealTime => "real-time class (SCHED_FIFO), packets are late by some 10 us, up to half a core",
         Class::Ordinary => {
             "ordinary class: other processes delay packets by milliseconds; for the real-time class run it as root, or once \
              `sudo setcap cap_sys_nice+ep $(command -v airbound)`"
         }
-    };
+    }
+}
+
+fn introduction(emulation: &Emulation) -> String {
     let names: Vec<&str> = emulation.hosts().all().iter().map(|host| host.name.as_str()).collect();
-    format!("airbound: hosts {}; {class}", names.join(", "))
+    let load = emulation.load().map_or_else(String::new, |load| {
+        format!(
+            "; simulated traffic {:.0} packets/s, of which this machine could carry {:.0}",
+            load.expected, load.possible
+        )
+    });
+    format!("airbound: hosts {}; {}{load}", names.join(", "), class_in_words(emulation.class()))
 }
 
 fn line_of(status: &Status) -> String {
@@ -221,7 +304,8 @@ fn timing(emulation: &EmulationSummary) -> String {
     format!(
         "Timing: {verdict}: {} of {} packets later than 1 ms (at most 1 % may be), class {}\n\
          Late by, us (p50 / p99 / p99.9 / max): first of aggregate {}, last {}\n\
-         {} slips ({:.1} s), {} drops at devices, {} strays; processors used {:.2}, stolen {}\n",
+         {} slips ({:.1} s), {} drops at devices, {} strays; stolen {}\n\
+         Processors used {:.2}: spinning {:.2}, system calls {}, simulation the rest\n",
         share(emulation.late_share),
         emulation.packets,
         emulation.class,
@@ -231,7 +315,9 @@ fn timing(emulation: &EmulationSummary) -> String {
         emulation.slipped_s,
         emulation.device_drops.map_or("?".to_owned(), |drops| drops.to_string()),
         emulation.strays,
-        emulation.processors,
         share(emulation.steal_share),
+        emulation.processors,
+        emulation.spinning,
+        emulation.system.map_or("?".to_owned(), |system| format!("{system:.2}")),
     )
 }

@@ -35,8 +35,12 @@ pub(super) fn lab(lab: Lab, host: Host, verbosity: Verbosity) -> Result<(), CliE
         }
         Lab::Run(run) => play(&run, verbosity),
         Lab::Exec(exec) => super::lab_exec::exec(&exec, verbosity),
-        Lab::Demo(study) => super::studies::start(&["lab", "demo"], study.arguments, host, verbosity),
-        Lab::Faults(study) => super::studies::start(&["lab", "faults"], study.arguments, host, verbosity),
+        Lab::Demo(study) => {
+            super::beside::start(super::STUDIES, &["lab", "demo"], study.arguments, host, verbosity)
+        }
+        Lab::Faults(study) => {
+            super::beside::start(super::STUDIES, &["lab", "faults"], study.arguments, host, verbosity)
+        }
         Lab::Shell(shell) => open(shell, verbosity),
         Lab::Guest(part) => Ok(inside(&part)?),
     }

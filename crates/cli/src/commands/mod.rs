@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod agent;
+mod beside;
 mod check;
 mod compare;
 mod demo;
@@ -21,7 +22,6 @@ mod plan;
 mod report;
 mod run;
 mod shell;
-mod studies;
 mod sweep;
 
 use crate::Host;
@@ -29,6 +29,7 @@ use crate::args::{Cli, Command};
 use crate::error::CliError;
 use airbound_console::{Verbosity, interrupt, output};
 use airbound_runs::Opened;
+use beside::{ROOM, STUDIES};
 
 /// Says what in a scenario is allowed and hardly meant.
 fn warn(opened: &Opened, verbosity: Verbosity) {
@@ -61,14 +62,18 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Completions(completions) => shell::completions(&completions),
         Command::Man(man) => shell::man(&man),
         Command::Plan(plan) => plan::plan(&plan, host, verbosity),
-        Command::Reproduce(study) => studies::start(&["reproduce"], study.arguments, host, verbosity),
-        Command::Validate(study) => studies::start(&["validate"], study.arguments, host, verbosity),
+        Command::Reproduce(study) => beside::start(STUDIES, &["reproduce"], study.arguments, host, verbosity),
+        Command::Validate(study) => beside::start(STUDIES, &["validate"], study.arguments, host, verbosity),
+        Command::Room(room) => beside::start(ROOM, &["room"], room.arguments, host, verbosity),
+        Command::Allocator(allocator) => {
+            beside::start(ROOM, &["allocator"], allocator.arguments, host, verbosity)
+        }
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Emulate(emulate) => emulate::emulate(*emulate, verbosity),
         #[cfg(target_os = "linux")]
-        Command::Relay(relay) => studies::relay(relay.arguments, host),
+        Command::Relay(relay) => beside::start(beside::RELAY, &["relay"], relay.arguments, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Agent(agent) => agent::agent(agent, verbosity),
     }

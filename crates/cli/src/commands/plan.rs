@@ -83,5 +83,5 @@ fn checked(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), CliError
     for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
         arguments.extend([option.into(), value.to_string().into()]);
     }
-    super::studies::start(&["plan"], arguments, host, verbosity)
+    super::beside::start(super::STUDIES, &["plan"], arguments, host, verbosity)
 }

@@ -24,6 +24,26 @@ station = "far"
 rate = "5 Mbit/s"
 "#;
 
+/// More packets a second than any machine simulates in real time: voice over a thousand Gb/s of wire.
+const HEAVY: &str = r#"
+duration = "1 s"
+[air]
+standard = "he"
+width = "160 MHz"
+[access-point]
+streams = 4
+[[station]]
+name = "near"
+count = 100
+[[flow]]
+name = "flood"
+kind = "cbr"
+station = "near-1"
+count = 20
+rate = "900 Mbit/s"
+size = "60 B"
+"#;
+
 struct Emulator {
     place: Place,
 }
@@ -300,6 +320,7 @@ fn a_stop_leaves_results() {
 fn what_is_wrong_is_said_in_a_sentence() {
     let place = Place::new();
     std::fs::write(place.path("air.toml"), SCENARIO).expect("a scenario");
+    std::fs::write(place.path("heavy.toml"), HEAVY).expect("a scenario");
     let cases: &[(&[&str], &str)] = &[
         (&["air.toml"], "name a command: `-- COMMAND` on the station"),
         (&["air.toml", "--station", "fat", "--", "true"], "no station named \"fat\"; stations are near, far"),
@@ -322,6 +343,10 @@ fn what_is_wrong_is_said_in_a_sentence() {
         ),
         (&["air.toml", "--protect", "udp", "--p95", "0s", "--", "true"], "more than 0 ms"),
         (&["none.toml", "--", "true"], "none.toml"),
+        (&["air.toml", "--between", "no-such-device", "lo"], "no-such-device"),
+        (&["air.toml", "--between", "lo", "lo", "--", "true"], "cannot be used with"),
+        (&["air.toml", "--ready", "9", "--", "true"], "--between"),
+        (&["heavy.toml", "--", "true"], "own traffic is"),
         (
             &["enter", "no-such-host", "--", "true"],
             "no emulation of this user has a host named \"no-such-host\"",

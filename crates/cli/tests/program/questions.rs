@@ -154,6 +154,22 @@ fn the_advice_improves_what_the_verdict_says() {
     }
 }
 
+/// The one who pays for a slow station is told so, by a run in which it comes nearer.
+#[test]
+fn a_transfer_gains_where_a_slow_station_comes_nearer() {
+    let place = Place::new();
+    let sets = ["--set", "focus=download", "--set", "station.television.channel.distance=44 m"];
+    let asked = ["compare", "bedroom-tv", "--schemes", "linux", "--why", "--json"];
+    let results = place.json(&[&asked[..], &sets[..]].concat());
+    let advice = results["verdict"]["advice"].as_array().expect("a list");
+    assert_eq!(advice.len(), 1, "{advice:?}");
+    assert_eq!(advice[0]["sets"][0], "station.television.channel.distance=22 m", "{advice:?}");
+    let attempt = &results["attempts"][0];
+    assert!(attempt["figure"] == "goodput" && attempt["helps"] == true, "{attempt}");
+    let goodput = |key: &str| attempt[key].as_f64().expect("a goodput");
+    assert!(goodput("after") > 1.1 * goodput("before"), "{attempt}");
+}
+
 /// The page has each question with its scenario, its sentence and the advice.
 #[test]
 fn the_page_has_all_questions() {

@@ -74,7 +74,8 @@ impl CodelState {
         self.count = self.count.saturating_add(drops);
     }
 
-    /// Takes the next packet from a queue, dropping packets as the algorithm demands.
+    /// Takes the next packet from a queue, dropping packets as the algorithm demands. A packet that can carry a mark of congestion is
+    /// marked instead (RFC 8289, section 3; kernel: `codel_dequeue` with `ecn`, as mac80211 sets it).
     ///
     /// `next` takes the head of the queue and returns the bytes left behind it; `give_up` receives dropped packets.
     pub fn dequeue<P: Payload>(
@@ -91,10 +92,14 @@ impl CodelState {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                if marks(&mut taken) {
+                    self.drop_next += parameters.spacing(self.count);
+                    break;
+                }
                 if let Some((packet, _)) = taken.take() {
                     give_up(packet);
                 }
-                self.count = self.count.saturating_add(1);
                 taken = next();
                 above = self.judge(parameters, now, taken.as_ref());
                 if above {
@@ -104,11 +109,13 @@ impl CodelState {
                 }
             }
         } else if above {
-            if let Some((packet, _)) = taken.take() {
-                give_up(packet);
+            if !marks(&mut taken) {
+                if let Some((packet, _)) = taken.take() {
+                    give_up(packet);
+                }
+                taken = next();
+                self.judge(parameters, now, taken.as_ref());
             }
-            taken = next();
-            self.judge(parameters, now, taken.as_ref());
             self.dropping = true;
             // If the last dropping phase ended recently, start at its drop rate (section 5.5).
             let pace = self.count.saturating_sub(self.last_count);
@@ -143,6 +150,11 @@ impl CodelState {
         self.first_above = before.first_above;
         self.dropping |= before.dropping;
     }
+}
+
+/// Marks a packet in place of dropping it, where it can carry the mark.
+fn marks<P: Payload>(taken: &mut Option<(P, Standing)>) -> bool {
+    taken.as_mut().is_some_and(|(packet, _)| packet.mark())
 }
 
 /// State of a queue when a packet is taken from it.
@@ -299,7 +311,7 @@ impl<P: Payload> Queue<P> for Codel<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packet::{Special, at_micros, packet};
+    use super::super::test_packet::{Capable, Special, at_micros, packet};
     use super::*;
     use crate::frame::PlainPacket;
 
@@ -342,6 +354,25 @@ mod tests {
             .count()
             + 1;
         assert_eq!(times.len(), expected);
+    }
+
+    #[test]
+    fn packets_that_can_be_marked_are_marked_when_others_would_be_dropped() {
+        let parameters = CodelParameters::default();
+        let (mut marking, mut dropping) = (CodelState::default(), CodelState::default());
+        let mut marks = Vec::new();
+        for micros in (1_000_000..2_000_000).step_by(STEP as usize) {
+            let now = at_micros(micros);
+            let packet =
+                Capable { packet: packet(0, 0).enqueued_at(now - Span::from_millis(6)), is_marked: false };
+            let standing = Standing { left: ByteCount::new(100_000), since: packet.enqueued() };
+            let next = || Some((packet.clone(), standing));
+            let kept =
+                marking.dequeue(&parameters, now, next, |_| panic!("it can be marked")).expect("a packet");
+            marks.extend(kept.is_marked.then_some(micros));
+        }
+        assert_eq!(marks, drops(&mut dropping, 1_000_000, 2_000_000, Span::from_millis(6), 100_000));
+        assert_eq!(marking, dropping);
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub struct CompletionCounters {
     pub malformed: u64,
 }
 
-/// The completions of one interface's frames.
+/// The completions of frames of a radio (eBPF), or of some of its interfaces (counters).
 #[derive(Debug)]
 pub struct Completions {
     source: Watch,
@@ -153,6 +153,13 @@ impl Completions {
         match self.source {
             Watch::Traced(_) => Source::Traced,
             Watch::Polled(_) => Source::Polled,
+        }
+    }
+
+    /// Watches these interfaces of the radio from now on. eBPF watches all of them.
+    pub fn watch(&mut self, interfaces: &[u32]) {
+        if let Watch::Polled(poller) = &mut self.source {
+            poller.watch(interfaces);
         }
     }
 

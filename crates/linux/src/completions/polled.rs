@@ -68,7 +68,7 @@ const LONGEST: Span = Span::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Poller {
     wireless: Wireless,
-    interface: u32,
+    interfaces: Vec<u32>,
     shortest: Span,
     interval: Span,
     read_at: Option<Instant>,
@@ -82,7 +82,7 @@ impl Poller {
         let stations = wireless.stations(interface.index)?;
         Ok(Self {
             wireless,
-            interface: interface.index,
+            interfaces: vec![interface.index],
             shortest: interval,
             interval,
             read_at: None,
@@ -100,7 +100,21 @@ impl Poller {
             return Ok(());
         }
         self.read_at = Some(now);
-        let stations = self.wireless.stations(self.interface)?;
+        let mut stations = Vec::new();
+        let (mut failed, mut answered) = (None, false);
+        for interface in &self.interfaces {
+            match self.wireless.stations(*interface) {
+                Ok(of_one) => {
+                    answered = true;
+                    stations.extend(of_one);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        // One of several may have disappeared a moment ago.
+        if let Some(error) = failed.filter(|_| !answered) {
+            return Err(error);
+        }
         self.interval = interval_of(crate::now().since(now), self.shortest);
         let readings: BTreeMap<MacAddress, Reading> =
             stations.iter().map(|station| (station.address, Reading::of(station))).collect();
@@ -113,6 +127,11 @@ impl Poller {
         }
         self.readings = readings;
         Ok(())
+    }
+
+    /// Reads the counters of these interfaces from now on.
+    pub(super) fn watch(&mut self, interfaces: &[u32]) {
+        self.interfaces = interfaces.to_vec();
     }
 
     /// The interval to the next reading.

@@ -44,6 +44,7 @@ pub(crate) mod attribute {
     pub(super) const SSID: u16 = 52;
     pub(super) const WIPHY_RETRY_SHORT: u16 = 61;
     pub(super) const WIPHY_RETRY_LONG: u16 = 62;
+    pub(super) const FOUR_ADDRESSES: u16 = 83;
     pub(super) const SURVEY_INFO: u16 = 84;
     pub(super) const TX_RATES: u16 = 90;
     pub(super) const CHANNEL_WIDTH: u16 = 159;
@@ -109,6 +110,8 @@ pub struct WifiInterface {
     pub address: MacAddress,
     /// Its role.
     pub role: Role,
+    /// Whether its frames have four addresses (WDS): receivers behind the station are reached through it.
+    pub has_four_addresses: bool,
     /// The network's name, if any; invalid UTF-8 is replaced.
     pub ssid: Option<String>,
     /// Centre of the primary channel, MHz.
@@ -230,6 +233,9 @@ fn interface(attributes: Attributes<'_>) -> Option<WifiInterface> {
         wiphy: number(attribute::WIPHY)?,
         address: station::address(attributes)?,
         role: Role::of(number(attribute::IFTYPE)?),
+        has_four_addresses: attributes
+            .find(attribute::FOUR_ADDRESSES)
+            .is_some_and(|four| four.u8().is_some_and(|four| four != 0)),
         ssid: attributes
             .find(attribute::SSID)
             .filter(|ssid| !ssid.value.is_empty())

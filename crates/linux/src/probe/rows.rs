@@ -28,7 +28,7 @@ pub(super) fn try_queue() -> Tried {
 /// Lets `nft` check the rules without installing them.
 pub(super) fn try_rules(interface: &str, bridged: bool) -> Tried {
     let plane = if bridged { Plane::Bridged } else { Plane::Routed };
-    let rules = Rules { interface: interface.to_owned(), queue: TRIAL_QUEUES.start, planes: [plane].into() };
+    let rules = Rules::of(interface, TRIAL_QUEUES.start, [plane]);
     match nftables::check(&rules) {
         // The program's message has no error number.
         Err(LinuxError::Program { reason, .. }) if reason.contains("not permitted") => {

@@ -112,7 +112,7 @@ impl Bed {
 
     /// Queues packets routed to the receiver.
     pub(crate) fn hold(&self, queue: u16) -> Result<Rule, String> {
-        let rules = Rules { interface: OUT.to_owned(), queue, planes: [Plane::Routed].into() };
+        let rules = Rules::of(OUT, queue, [Plane::Routed]);
         let nft = match self.within(1, || Table::install(&rules)) {
             Ok(table) => return Ok(Rule::Nft(table)),
             Err(error) => error.to_string(),
@@ -125,7 +125,7 @@ impl Bed {
 
     /// Queues packets bridged to the receiver.
     pub(crate) fn hold_bridged(&self, queue: u16) -> Result<Table, String> {
-        let rules = Rules { interface: OUT.to_owned(), queue, planes: [Plane::Bridged].into() };
+        let rules = Rules::of(OUT, queue, [Plane::Bridged]);
         self.within(1, || Table::install(&rules)).map_err(|error| error.to_string())
     }
 

@@ -5,6 +5,7 @@ use airbound_units::{BitRate, Span};
 use serde::Serialize;
 
 use super::bottleneck::{Subject, subject};
+use super::choice::Measure;
 use super::health::{of_station, offer};
 use super::rules::{HALVED, Rule, SHAPER, SHORTER, SLOW_STATION, STAGE, WIRE_FULL, WORTH};
 use super::{Cause, listed, median};
@@ -64,14 +65,14 @@ pub enum Change {
     },
 }
 
-/// A change that may lower the latency of the flow in focus.
+/// A change that may lower the latency of the flow in focus, or raise the goodput of a transfer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
     /// The change.
     pub change: Change,
     /// Scheme that it is for.
     pub scheme: String,
-    /// Percentile of the latency that it is judged by: "p95", or "p99" of absences.
+    /// Figure that it is judged by: "p95" of the latency, "p99" for absences, "goodput" of a transfer.
     pub figure: &'static str,
     /// Name of the rule.
     pub rule: &'static str,
@@ -81,15 +82,18 @@ pub struct Advice {
     pub sentence: String,
 }
 
-/// The advice for the flow in focus under `scheme`; none for a transfer, or where the latency is short beyond the wire's delay.
+/// The advice for the flow in focus under `scheme`; none where its latency is short beyond the wire's delay, and for a transfer that
+/// something else than the air bounds.
 pub(super) fn advice(comparison: &Comparison, scheme: &SchemeRuns) -> Vec<Advice> {
-    let Some(subject) = subject(comparison, scheme).filter(|subject| !subject.is_transfer()) else {
-        return Vec::new();
+    let Some(subject) = subject(comparison, scheme) else { return Vec::new() };
+    let advised: Vec<(Rule, Change)> = if subject.is_transfer() {
+        slow_nearer(&subject).into_iter().collect()
+    } else {
+        match shorter_absences(&subject) {
+            Some(shorter) => vec![shorter],
+            None => beyond_the_wire(&subject),
+        }
     };
-    let mut advised: Vec<(Rule, Change)> = shorter_absences(&subject).into_iter().collect();
-    if advised.is_empty() {
-        advised = beyond_the_wire(&subject);
-    }
     advised.into_iter().map(|(rule, change)| change.advice(&subject, rule)).collect()
 }
 
@@ -185,32 +189,44 @@ fn is_others(subject: &Subject<'_>) -> bool {
     subject.comparison.facts.site.is_shared && subject.busy() > 2.0 * own
 }
 
-/// The stations of one entry that hold much of the air, at half of their distance.
-fn nearer(subject: &Subject<'_>) -> Option<(Rule, Change)> {
+/// The entry whose stations at known distances hold most of the air, their share of it, and the change to half of their distance.
+/// `counts` says which stations count.
+fn nearest(subject: &Subject<'_>, counts: impl Fn(&str) -> bool) -> Option<(f64, Change)> {
     let comparison = subject.comparison;
     let distances = &comparison.facts.site.distances;
-    let airtime = |group: &Group| -> f64 {
-        let share = |name: &String| {
-            median(subject.scheme, of_station(name, |station| Some(station.airtime_share))).unwrap_or(0.0)
-        };
-        group.members.iter().map(share).sum()
-    };
-    let distance = |group: &Group| {
-        let of =
-            |name: &String| distances.iter().find(|(station, _)| station == name).map(|(_, metres)| *metres);
-        group.members.iter().filter_map(of).reduce(f64::max)
-    };
-    let groups = comparison.stations.all().iter();
-    let (group, share) = groups
-        .filter(|group| distance(group).is_some())
-        .map(|group| (group, airtime(group)))
-        .max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let change = Change::Nearer {
-        entry: group.name.clone(),
-        stations: group.members.clone(),
-        distance_m: distance(group)? * HALVED.threshold / 100.0,
-    };
+    let distance = |name: &String| distances.iter().find(|(one, _)| one == name).map(|(_, metres)| *metres);
+    let groups = comparison.stations.all().iter().filter_map(|group| {
+        let counted = group.members.iter().filter(|name| counts(name));
+        let share: f64 = counted.map(|name| airtime(subject, name)).sum();
+        Some((group, share, group.members.iter().filter_map(distance).reduce(f64::max)?))
+    });
+    let (group, share, distance) = groups.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let distance_m = distance * HALVED.threshold / 100.0;
+    let change = Change::Nearer { entry: group.name.clone(), stations: group.members.clone(), distance_m };
+    Some((share, change))
+}
+
+fn airtime(subject: &Subject<'_>, station: &str) -> f64 {
+    median(subject.scheme, of_station(station, |station| Some(station.airtime_share))).unwrap_or(0.0)
+}
+
+/// The stations of one entry that hold much of the air, at half of their distance.
+fn nearer(subject: &Subject<'_>) -> Option<(Rule, Change)> {
+    let (share, change) = nearest(subject, |_| true)?;
     (100.0 * share >= SLOW_STATION.threshold).then_some((HALVED, change))
+}
+
+/// The slow stations of one entry that hold much of the air which bounds a transfer, at half of their distance.
+fn slow_nearer(subject: &Subject<'_>) -> Option<(Rule, Change)> {
+    subject.of_transfer().filter(|bottleneck| bottleneck.cause == Cause::Air)?;
+    let rate = |name: &str| {
+        median(subject.scheme, of_station(name, |station| station.mean_phy_rate_mbps)).unwrap_or(0.0)
+    };
+    let all = || subject.comparison.stations.all().iter().flat_map(|group| group.members.iter());
+    let fastest = all().map(|name| rate(name)).fold(0.0, f64::max);
+    let held: f64 = all().map(|name| airtime(subject, name)).sum();
+    let (share, change) = nearest(subject, |name| rate(name) < fastest / 2.0)?;
+    (share > 0.0 && 100.0 * share >= SLOW_STATION.threshold * held).then_some((SLOW_STATION, change))
 }
 
 /// Shorter absences of the station of the flow in focus, where its latest packets wait for half an absence.
@@ -278,14 +294,18 @@ impl Change {
     }
 
     fn advice(self, subject: &Subject<'_>, rule: Rule) -> Advice {
-        let figure = if matches!(self, Self::ShorterAbsences { .. }) { "p99" } else { "p95" };
+        let (verb, figure) = match self {
+            _ if subject.is_transfer() => ("raise", Measure::Goodput.name()),
+            Self::ShorterAbsences { .. } => ("lower", Measure::Tail.name()),
+            _ => ("lower", Measure::Latency.name()),
+        };
         let sets = self.sets();
         let written: Vec<String> =
             sets.iter().take(MOST_NAMES).map(|set| format!(" --set '{set}'")).collect();
         let written =
             if written.is_empty() { String::new() } else { format!(" ({})", written.concat().trim()) };
         let sentence = format!(
-            "To lower the {figure} of {} try {}{written}; compare --why runs it.",
+            "To {verb} the {figure} of {} try {}{written}; compare --why runs it.",
             subject.name(),
             self.words()
         );
@@ -364,6 +384,25 @@ mod tests {
         let with = |airtime| advised(call.clone().station("phone", airtime, 10.0, 0.1, 100.0), site.clone());
         assert_eq!(with(0.4)[0].sets, ["station.phone.channel.distance=6 m"]);
         assert_eq!(with(0.39), []);
+    }
+
+    #[test]
+    fn a_transfer_that_the_air_bounds_gains_from_a_slow_station_that_comes_nearer() {
+        let site = || Site { distances: vec![("slow".to_owned(), 40.0)], ..Site::default() };
+        let advised = |share, rate| {
+            let made = Made::new("linux", 1).call(20.0).download(190.5).air(0.95, 0.05);
+            let made = made.station("slow", share, 20.0, 0.0, rate).station("fast", 0.4, 20.0, 0.0, 780.0);
+            compared(vec![made], "download", "linux").with_facts(facts(site())).verdict().advice
+        };
+        let advice = advised(0.5, 60.0);
+        assert_eq!(advice.len(), 1, "{advice:?}");
+        assert_eq!(advice[0].sets, ["station.slow.channel.distance=20 m"]);
+        assert_eq!((advice[0].figure, advice[0].rule), ("goodput", "slow-station"));
+        assert!(
+            advice[0].sentence.starts_with("To raise the goodput of download try slow at 20.0 m (--set"),
+            "{advice:?}"
+        );
+        assert!(advised(0.5, 700.0).is_empty() && advised(0.1, 60.0).is_empty());
     }
 
     #[test]

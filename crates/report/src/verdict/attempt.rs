@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::choice::{Measure, able, costs, is_tie, rank};
 use super::{Advice, Change};
 use crate::comparison::Comparison;
-use crate::grid::{number, wrapped};
+use crate::grid::wrapped;
 use crate::run::Run;
 
 /// The result of runs with advised changes.
@@ -14,9 +14,9 @@ use crate::run::Run;
 pub struct Attempt {
     /// The change.
     pub change: Change,
-    /// Percentile of the latency: "p95" or "p99".
+    /// Percentile of the latency, "p95" or "p99", or "goodput".
     pub figure: &'static str,
-    /// Its median without the change, ms.
+    /// Its median without the change, ms or Mb/s.
     pub before: f64,
     /// Its median with it.
     pub after: f64,
@@ -32,7 +32,9 @@ impl Attempt {
     #[must_use]
     pub fn of(comparison: &Comparison, advice: &Advice, runs: Vec<Summary>) -> Option<Self> {
         const AFTER: &str = "the change";
-        let measure = if advice.figure == Measure::Tail.name() { Measure::Tail } else { Measure::Latency };
+        let measures = [Measure::Tail, Measure::Goodput];
+        let measure =
+            measures.into_iter().find(|one| one.name() == advice.figure).unwrap_or(Measure::Latency);
         let before = comparison.summaries_of(&advice.scheme).cloned();
         let before = before.map(|summary| (advice.scheme.clone(), Run::from_summary(summary)));
         let after = runs.into_iter().map(|summary| (AFTER.to_owned(), Run::from_summary(summary)));
@@ -45,18 +47,18 @@ impl Attempt {
         let of = |name: &str| ranked.iter().find(|one| one.scheme.name == name);
         let (old, new) = (of(&advice.scheme)?, of(AFTER)?);
         let refused = able(&both, focus, measure).1.into_iter().find(|(name, _)| *name == AFTER);
-        let is_lower = new.value.median < old.value.median && !is_tie(new, old, measure);
-        let helps = is_lower && refused.is_none();
+        let is_first = ranked.first().is_some_and(|first| first.scheme.name == AFTER);
+        let helps = is_first && !is_tie(new, old, measure) && refused.is_none();
         let verb = if helps { "It helps" } else { "It does not help" };
         let but = refused.map(|(_, reason)| format!("; but it {reason}")).unwrap_or_default();
         let sentence = format!(
-            "{verb}: with {} the {} of {} under {} goes from {} to {} ms{but}{}.",
+            "{verb}: with {} the {} of {} under {} goes from {} to {}{but}{}.",
             advice.change.words(),
             advice.figure,
             focus.name,
             advice.scheme,
-            number(old.value.median),
-            number(new.value.median),
+            measure.bare(old.value.median),
+            measure.show(new.value.median),
             costs(&both, new.scheme, focus)
         );
         let (before, after) = (old.value.median, new.value.median);

@@ -79,7 +79,8 @@ impl Subject<'_> {
         median(self.scheme, |summary| Some(summary.air.busy_share)).unwrap_or(0.0)
     }
 
-    fn of_transfer(&self) -> Option<Bottleneck> {
+    /// The bottleneck of a transfer.
+    pub(super) fn of_transfer(&self) -> Option<Bottleneck> {
         let (name, scheme) = (self.name(), &self.scheme.name);
         let facts = self.comparison.facts.flow(&self.flow.name)?;
         let goodput =

@@ -74,6 +74,11 @@ impl Measure {
         }
     }
 
+    /// The value without its unit, in front of one with it.
+    pub(super) fn bare(self, value: f64) -> String {
+        if self.is_share() { self.show(value) } else { number(value) }
+    }
+
     /// The value with its range over the seeds.
     fn show_spread(self, spread: Spread) -> String {
         let (median, low, high) = (self.show(spread.median), self.show(spread.low), self.show(spread.high));

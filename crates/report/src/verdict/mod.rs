@@ -11,7 +11,7 @@ mod choice;
 mod health;
 mod rules;
 #[cfg(test)]
-mod test_runs;
+pub(crate) mod test_runs;
 mod trial;
 
 use serde::Serialize;

@@ -134,3 +134,8 @@ pub(super) fn compared(made: Vec<Made>, focus: &str, baseline: &str) -> Comparis
     };
     Comparison::new(made.into_iter().map(run).collect(), Some(focus), Some(baseline)).expect("runs")
 }
+
+/// A comparison of one run.
+pub(crate) fn one_run() -> Comparison {
+    compared(vec![Made::new("fifo", 1).vr(30.0, 0.5)], "vr", "fifo")
+}

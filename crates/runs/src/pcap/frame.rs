@@ -9,6 +9,7 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{CCMP, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 
 use super::connections::{self, Connections, Numbers};
+use super::content::{Contents, ethertype};
 
 pub(super) type Address = [u8; 6];
 
@@ -118,7 +119,7 @@ impl Frame {
     /// An MPDU with data. Without an acknowledgement it ends behind its MAC header.
     pub(super) fn data(
         names: &Names,
-        connections: &Connections,
+        (connections, contents): (&Connections, &Contents),
         view: &ExchangeView<'_>,
         mpdu: &MpduView<'_>,
         (from, to): (Address, Address),
@@ -137,8 +138,17 @@ impl Frame {
         }
         let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
         let length = mpdu.packet.size() + LLC_SNAP + header + FCS;
-        if mpdu.acknowledged {
-            bytes.extend(IPV4);
+        if !mpdu.acknowledged {
+            return Self { bytes, length };
+        }
+        bytes.extend(IPV4);
+        let begin = bytes.len();
+        if contents.append(mpdu.packet, &mut bytes) {
+            let ethertype = ethertype(bytes.get(begin));
+            bytes[begin - 2..begin].copy_from_slice(&ethertype.to_be_bytes());
+            let check = fcs(&bytes);
+            bytes.extend(check.to_le_bytes());
+        } else {
             network(&mut bytes, names, connections, mpdu.packet, mpdu.station, downwards);
         }
         Self { bytes, length }
@@ -233,7 +243,7 @@ fn network(
     let begin = bytes.len();
     let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
     match packet.kind {
-        Kind::Datagram | Kind::Media | Kind::Feedback => {
+        Kind::Datagram | Kind::Capable | Kind::Marked | Kind::Media | Kind::Feedback => {
             internet(bytes, packet, size, 17, station, downwards);
             ports(bytes, names, SERVER_PORT, packet, downwards);
             bytes.extend(size.saturating_sub(20).to_be_bytes());

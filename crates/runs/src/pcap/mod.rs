@@ -6,12 +6,16 @@
 //! what is in it cannot be trusted. Left out are beacons, block-ack requests, and the encryption of payloads, which are shown as after
 //! decryption. Simulated connections are open when they begin: SYN and SYN-ACK stand in front of the first segment of each, at its time,
 //! and took no airtime.
+//!
+//! Packets of a caller ([`Contents`]) have their real bytes, whole.
 
+mod background;
 mod connections;
+mod content;
 mod frame;
 mod radiotap;
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use airbound_record::RunInfo;
@@ -23,14 +27,19 @@ use airbound_wifi::error::noise_floor;
 use airbound_wifi::rate::Format;
 
 use crate::error::RunsError;
-use crate::output::{Kind, Output, capture_header};
+use crate::output::{Kind, Output, capture_header, packets_header};
+use background::Background;
+pub use background::PreparedCapture;
 use connections::Connections;
+pub use content::Contents;
 use frame::{Address, Frame, Names};
 use radiotap::{Aggregate, Power, Shown};
 
 /// A capture under way. Without [`Capture::finish`] no file remains.
 pub(crate) struct Capture {
-    file: BufWriter<Output>,
+    file: Place,
+    /// The bytes of a caller's packets.
+    contents: Contents,
     /// The first error; it ends the writing.
     failed: Option<io::Error>,
     control: ControlTiming,
@@ -42,6 +51,14 @@ pub(crate) struct Capture {
     record: Vec<u8>,
 }
 
+/// Where records go.
+enum Place {
+    /// A file that the caller waits for.
+    Disk(BufWriter<Output>),
+    /// A thread that writes it.
+    Thread(Background),
+}
+
 impl Capture {
     /// Begins a capture in `path` of the run `info` of a scenario.
     ///
@@ -49,8 +66,28 @@ impl Capture {
     /// There is something else than an earlier capture, or the file cannot be created.
     pub(crate) fn create(path: &Path, info: &RunInfo, scenario: &Scenario) -> Result<Self, RunsError> {
         let output = Output::begin(path, Kind::Capture)?;
+        let file = Place::Disk(BufWriter::with_capacity(1 << 16, output));
+        Ok(Self::begun(file, &capture_header(), Contents::none(), info, scenario))
+    }
+
+    /// Begins a capture with the whole packets of a caller, written by a thread of its own.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(crate) fn with_contents(
+        prepared: PreparedCapture,
+        contents: Contents,
+        info: &RunInfo,
+        scenario: &Scenario,
+    ) -> Result<Self, RunsError> {
+        let file = Place::Thread(prepared.start()?);
+        Ok(Self::begun(file, &packets_header(), contents, info, scenario))
+    }
+
+    fn begun(file: Place, header: &[u8], contents: Contents, info: &RunInfo, scenario: &Scenario) -> Self {
         let mut capture = Self {
-            file: BufWriter::with_capacity(1 << 16, output),
+            file,
+            contents,
             failed: None,
             control: scenario.air.control(),
             noise: noise_floor(scenario.air.width, scenario.air.noise_figure),
@@ -59,20 +96,25 @@ impl Capture {
             aggregates: 0,
             record: Vec::with_capacity(512),
         };
-        capture.write(&capture_header());
-        Ok(capture)
+        capture.write(header);
+        capture
     }
 
-    /// Completes the capture at `path`.
+    /// Completes the capture at `path`; the number of frames that the disk could not take in time.
     ///
     /// # Errors
     /// The first error of the whole capture.
-    pub(crate) fn finish(mut self, path: &Path) -> Result<(), RunsError> {
+    pub(crate) fn finish(mut self, path: &Path) -> Result<u64, RunsError> {
         let written = self.failed.take().map_or(Ok(()), Err);
-        written.and_then(|()| self.file.flush()).map_err(RunsError::io("write", path))?;
-        // The buffer is empty.
-        let (output, _) = self.file.into_parts();
-        output.finish()
+        match self.file {
+            Place::Disk(mut file) => {
+                written.and_then(|()| file.flush()).map_err(RunsError::io("write", path))?;
+                // The buffer is empty.
+                let (output, _) = file.into_parts();
+                output.finish().map(|()| 0)
+            }
+            Place::Thread(thread) => thread.finish(),
+        }
     }
 
     /// Adds the frames of one exchange.
@@ -129,7 +171,8 @@ impl Capture {
         let last = view.mpdus().count().saturating_sub(1);
         let remaining = view.end() - view.ppdu_end();
         for (place, mpdu) in view.mpdus().enumerate() {
-            let frame = Frame::data(&self.names, &self.connections, view, &mpdu, (from, to), remaining);
+            let content = (&self.connections, &self.contents);
+            let frame = Frame::data(&self.names, content, view, &mpdu, (from, to), remaining);
             let aggregate = (view.aggregated() && view.rate().format() != Format::Legacy)
                 .then_some(Aggregate { number: self.aggregates, is_last: place == last });
             let (at, rate, band) = (view.ppdu_start(), view.rate(), self.control.band);
@@ -161,7 +204,11 @@ impl Capture {
 
     fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
-            self.failed = self.file.write_all(bytes).err();
+            let file: &mut dyn Write = match &mut self.file {
+                Place::Disk(file) => file,
+                Place::Thread(thread) => thread,
+            };
+            self.failed = file.write_all(bytes).err();
         }
     }
 }

@@ -70,8 +70,7 @@ impl RateAllocator {
         })
     }
 
-    /// Reserves space for `streams` downlinks and uplinks. As long as there are no more, an allocator of the share `optimal` allocates no
-    /// memory.
+    /// Reserves space for `streams` downlinks and uplinks. With no more than these, the share `optimal` allocates no memory.
     pub fn reserve(&mut self, streams: usize) {
         self.streams.reserve(streams.saturating_sub(self.streams.len()));
         self.space.reserve(streams);

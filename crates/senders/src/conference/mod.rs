@@ -8,6 +8,7 @@ pub mod optimum;
 pub mod plum;
 pub mod problem;
 pub mod qoe;
+pub mod room;
 pub mod tack;
 pub mod utility;
 
@@ -18,6 +19,7 @@ pub use optimum::{Allocation, Certificate};
 pub use plum::{ClientId, PlumClient, PlumConfig, PlumServer};
 pub use problem::{Problem, ProblemError, Share, User};
 pub use qoe::Qoe;
+pub use room::{Room, RoomConfig, RoomPolicy};
 pub use tack::TackConfig;
 pub use utility::Welfare;
 
@@ -36,6 +38,8 @@ pub enum ConferenceConfig {
     Tack(TackConfig),
     /// Coordinated bitrates.
     Plum(PlumConfig),
+    /// A room: discrete layers, estimates that may be lower bounds, dwell times.
+    Room(RoomConfig),
 }
 
 impl ConferenceConfig {
@@ -49,6 +53,7 @@ impl ConferenceConfig {
             Self::LastN(config) => config.check(),
             Self::Tack(config) => config.check(),
             Self::Plum(config) => config.check(),
+            Self::Room(config) => config.check(),
         }
     }
 }

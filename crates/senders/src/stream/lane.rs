@@ -1,6 +1,6 @@
 //! A lane: the sender's state of one receiver.
 
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::absence::Absence;
 use super::config::{FORGET, StreamConfig, is_frame_interval};
@@ -30,6 +30,14 @@ const FULL: f64 = 0.5;
 const LARGEST_FRAME: u32 = 1024;
 /// Channel access and overhead of a frame in s (Sec. 4.1, footnote 6).
 const FRAME_OVERHEAD: f64 = 214e-6;
+/// Longest PPDU in s (IEEE 802.11-2020 table 9-34), and the share of it that frames at the target take at most: a frame that is as long as
+/// it can be says nothing about the queue behind it.
+const LONGEST_PPDU: f64 = 5.484e-3;
+const HALF: f64 = 0.5;
+/// Bytes of a packet on the air beyond its payload.
+const HEADERS: ByteCount = ByteCount::new(74);
+/// Lowest target: below it frames without a queue are at the target, too.
+const LEAST_TARGET: f64 = 2.0;
 
 /// The state of one receiver.
 #[derive(Debug, Clone)]
@@ -56,6 +64,8 @@ pub(super) struct Lane {
     pub(super) level: Option<f64>,
     pub(super) loss: Option<f64>,
     pub(super) absence: Option<Absence>,
+    /// The target at the PHY rate of the last message, in packets.
+    target: f64,
     /// Whether the level of the last message was left out.
     left_out: bool,
     /// Whether single packets filled the air.
@@ -86,6 +96,7 @@ impl Lane {
             level: None,
             loss: None,
             absence: None,
+            target: config.target,
             left_out: false,
             singles: false,
             reports: 0,
@@ -131,15 +142,16 @@ impl Lane {
     }
 
     /// Takes feedback that passed [`Self::check`]. Returns what the allocator is told: without frames if they hold what an absence held
-    /// back. At most every second message is left out, so that a rate follows the air whatever the radio does.
+    /// back; at most every second message is left out, so that a rate follows the air whatever the radio does. Where the target is lower
+    /// than the configured one, levels are raised by the ratio of both, so that the allocator holds the lower one.
     pub(super) fn on_feedback(
         &mut self,
         now: Instant,
         mut feedback: Feedback,
         allocated: f64,
-        least: f64,
-        interval: Span,
+        config: &StreamConfig,
     ) -> Feedback {
+        let (least, interval) = (config.least.as_bps() as f64, config.interval);
         let report = &mut feedback.report;
         if self.silence(now) > Self::silent_after(interval) {
             self.cap = Some(self.limited(now, allocated, least, interval).min(self.before));
@@ -169,6 +181,9 @@ impl Lane {
             self.singles = report.level().is_some_and(|level| level < SINGLE)
                 && on_air.is_some_and(|share| share >= FULL);
         }
+        self.target = target_at(config, report.phy_rate);
+        let raised = f64::from(report.transmissions) * config.target / self.target;
+        report.transmissions = libm::round(raised) as u32;
         feedback
     }
 
@@ -222,13 +237,13 @@ impl Lane {
             Reason::RadioAway
         } else if allocation.bottleneck == Bottleneck::Wire {
             if self.singles { Reason::NotAggregating } else { Reason::Wire }
-        } else if level > config.target * (1.0 + NEAR) {
+        } else if level > self.target * (1.0 + NEAR) {
             Reason::LevelAboveTarget
         } else if allocation.rate >= config.most {
             Reason::Most
         } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * sent) {
             Reason::Application
-        } else if level >= config.target * (1.0 - NEAR) {
+        } else if level >= self.target * (1.0 - NEAR) {
             Reason::AirFull
         } else {
             Reason::Rising
@@ -241,5 +256,30 @@ impl Lane {
             *time = time.map(|time| moved(time, from, to));
         }
         self.pacer.set_back(|time| moved(time, from, to));
+    }
+}
+
+/// The level to hold at a PHY rate: half of the packets that the longest PPDU holds, where those are fewer than configured.
+fn target_at(config: &StreamConfig, phy: Option<BitRate>) -> f64 {
+    let Some(rate) = phy.filter(|rate| !rate.is_zero()) else { return config.target };
+    let longest = LONGEST_PPDU * rate.as_bps() as f64 / (config.packet + HEADERS).bits() as f64;
+    config.target.min((HALF * longest).max(LEAST_TARGET))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_at_the_target_take_at_most_half_of_the_longest_ppdu() {
+        let config = StreamConfig::default();
+        let target = |mbps| target_at(&config, Some(BitRate::from_mbps(mbps)));
+        // 5.484 ms x 65 Mbit/s = 356,460 bits: 34.97 packets of 1274 B.
+        assert!((target(65) - 17.49).abs() < 0.01, "{}", target(65));
+        assert!((target(130) - 32.0).abs() < 0.01, "{}", target(130));
+        assert!((target(6) - 2.0).abs() < 0.01, "{}", target(6));
+        assert!((target_at(&config, None) - 32.0).abs() < f64::EPSILON);
+        let low = StreamConfig { target: 1.0, ..config };
+        assert!((target_at(&low, Some(BitRate::from_mbps(6))) - 1.0).abs() < f64::EPSILON);
     }
 }

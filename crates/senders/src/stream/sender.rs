@@ -165,8 +165,7 @@ impl StreamSender {
             // What it had before the silence; recovery from that is the lane's.
             self.allocator.join_at(now, id, BitRate::from_bps_f64(self.lanes[place].before));
         }
-        let least = self.config.least.as_bps() as f64;
-        let told = self.lanes[place].on_feedback(now, feedback, allocated, least, self.config.interval);
+        let told = self.lanes[place].on_feedback(now, feedback, allocated, &self.config);
         self.allocator.on_report(now, id, &told.report);
         Ok(id)
     }

@@ -47,6 +47,11 @@ impl Sources {
         self.rates[source] += LATEST * (rate - self.rates[source]);
     }
 
+    /// The mean rate of a source's frames, bit/s.
+    pub(super) fn rate(&self, source: usize) -> f64 {
+        self.rates[source]
+    }
+
     /// Notes that a source pauses.
     pub(super) fn on_silence(&mut self, source: usize) {
         self.rates[source] = 0.0;

@@ -13,6 +13,7 @@
 mod access;
 mod config;
 mod forward;
+mod layers;
 mod measure;
 mod packet;
 mod policy;
@@ -299,11 +300,7 @@ impl Conference {
         }
 
         if self.measured.contains(now) {
-            let state = self
-                .policy
-                .plum()
-                .and_then(|server| server.state(airbound_senders::conference::ClientId(number as u16)));
-            self.meters[number].on_state(state.map_or(1, |state| state.number()), self.interval);
+            self.meters[number].on_state(self.policy.state(number).number(), self.interval);
         }
         if self.policy.is_paused(number) {
             self.sources.on_silence(number);
@@ -332,12 +329,16 @@ impl Conference {
                 self.meters[source].on_sent(frame.bytes, self.now.since(frame.created));
             }
             self.sources.on_frame(source, frame.bytes);
+            self.policy.on_source(self.now, source, self.sources.rate(source));
             let down = self.clients[source].down.estimate().map_or(0.0, |rate| rate.as_bps() as f64);
             if frame.estimate > 0.0 && down > 0.0 {
-                self.policy.on_estimates(source, frame.estimate, down);
+                self.policy.on_estimates(self.now, source, frame.estimate, down);
             }
             for viewer in 0..self.clients.len() {
-                let bytes = self.sources.cut(viewer, frame.bytes);
+                let bytes = match self.policy.part(viewer, source) {
+                    Some(part) => (frame.bytes as f64 * part) as u64,
+                    None => self.sources.cut(viewer, frame.bytes),
+                };
                 if viewer != source {
                     self.note_offered(viewer, Way::Down, bytes);
                 }

@@ -1,10 +1,12 @@
 //! The policy for the bitrates of a conference.
 
 use airbound_senders::conference::plum::Notice;
+use airbound_senders::conference::plum::State;
 use airbound_senders::conference::{ClientId, ConferenceConfig, LastN, PlumClient, PlumServer, TackConfig};
 use airbound_units::{BitRate, ConfigError, Instant};
 
 use super::config::ConferenceSpec;
+use super::layers::Layered;
 use airbound_random::{Purpose, Stream};
 
 /// The policy of a running conference.
@@ -14,6 +16,7 @@ pub(super) enum Policy {
     LastN(LastN, Stream),
     Tack(TackConfig),
     Plum(Box<PlumServer>, Vec<PlumClient>),
+    Room(Box<Layered>, Vec<PlumClient>),
 }
 
 impl Policy {
@@ -36,6 +39,11 @@ impl Policy {
                 }
                 Self::Plum(Box::new(server), vec![PlumClient::new(); clients])
             }
+            ConferenceConfig::Room(config) => {
+                let weights = (0..clients).map(|client| spec.weights.get(client).copied().unwrap_or(1.0));
+                let room = Layered::new(config, spec.encoder.most, weights)?;
+                Self::Room(Box::new(room), vec![PlumClient::new(); clients])
+            }
         })
     }
 
@@ -45,6 +53,7 @@ impl Policy {
             Self::Plain | Self::Tack(_) => None,
             Self::LastN(session, _) => Some(session.next_deadline()),
             Self::Plum(server, _) => Some(server.next_deadline()),
+            Self::Room(room, _) => Some(room.next_deadline()),
         }
     }
 
@@ -53,6 +62,7 @@ impl Policy {
             Self::Plain | Self::Tack(_) => {}
             Self::LastN(session, draws) => session.on_deadline(now, || draws.unit()),
             Self::Plum(server, _) => server.on_deadline(now),
+            Self::Room(room, _) => room.on_deadline(now),
         }
     }
 
@@ -62,6 +72,7 @@ impl Policy {
             Self::Plum(server, _) => {
                 server.poll_notice(now).map(|(client, notice)| (usize::from(client.0), notice))
             }
+            Self::Room(room, _) => room.poll_notice(now),
             _ => None,
         }
     }
@@ -69,22 +80,45 @@ impl Policy {
     /// Handles a notice at its client, whose encoder runs at `present`; returns the answer.
     pub(super) fn on_notice(&mut self, client: usize, notice: Notice, present: BitRate) -> Option<u32> {
         match self {
-            Self::Plum(_, clients) => clients.get_mut(client).map(|end| end.on_notice(notice, present)),
+            Self::Plum(_, clients) | Self::Room(_, clients) => {
+                clients.get_mut(client).map(|end| end.on_notice(notice, present))
+            }
             _ => None,
         }
     }
 
     pub(super) fn on_answer(&mut self, client: usize, sequence: u32) {
-        if let Self::Plum(server, _) = self {
-            server.on_acknowledged(id(client), sequence);
+        match self {
+            Self::Plum(server, _) => server.on_acknowledged(id(client), sequence),
+            Self::Room(room, _) => room.on_acknowledged(client, sequence),
+            _ => {}
         }
     }
 
     /// Takes the estimates of both congestion controls of a client, in bit/s. The server ignores implausible values.
-    pub(super) fn on_estimates(&mut self, client: usize, up: f64, down: f64) {
-        if let Self::Plum(server, _) = self {
-            // A refused estimate leaves the previous one in force.
-            let _ = server.on_estimates(id(client), up, down);
+    pub(super) fn on_estimates(&mut self, now: Instant, client: usize, up: f64, down: f64) {
+        match self {
+            Self::Plum(server, _) => {
+                // A refused estimate leaves the previous one in force.
+                let _ = server.on_estimates(id(client), up, down);
+            }
+            Self::Room(room, _) => room.on_estimates(now, client, [up, down]),
+            _ => {}
+        }
+    }
+
+    /// Takes the present rate of a source's media, in bit/s.
+    pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
+        if let Self::Room(room, _) = self {
+            room.on_source(now, source, rate);
+        }
+    }
+
+    /// The part of a source's media that a viewer gets, 0 to 1; `None` where the policy leaves that to the forwarding unit.
+    pub(super) fn part(&self, viewer: usize, source: usize) -> Option<f64> {
+        match self {
+            Self::Room(room, _) => Some(room.part(viewer, source)),
+            _ => None,
         }
     }
 
@@ -96,7 +130,7 @@ impl Policy {
     /// The limit of a client's encoder.
     pub(super) fn client_limit(&self, client: usize) -> Option<BitRate> {
         match self {
-            Self::Plum(_, clients) => clients.get(client)?.limit(),
+            Self::Plum(_, clients) | Self::Room(_, clients) => clients.get(client)?.limit(),
             _ => None,
         }
     }
@@ -116,6 +150,7 @@ impl Policy {
                 let own = clients.get_mut(client).and_then(PlumClient::take_restored);
                 [own, server.take_restored(id(client))]
             }
+            Self::Room(_, clients) => [clients.get_mut(client).and_then(PlumClient::take_restored), None],
             _ => [None; 2],
         }
     }
@@ -132,6 +167,16 @@ impl Policy {
             Self::Plum(server, _) => Some(server),
             _ => None,
         }
+    }
+
+    /// The state of a client's pair of streams.
+    pub(super) fn state(&self, client: usize) -> State {
+        let state = match self {
+            Self::Plum(server, _) => server.state(id(client)),
+            Self::Room(room, _) => room.state(client),
+            _ => None,
+        };
+        state.unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use airbound_control::frame::DropReason;
 use airbound_units::Instant;
 
 use super::{Counts, Endpoint, Outbox, Timer};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 
 /// The fate of an external packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) struct TaggedFate {
     pub(crate) at: Instant,
     /// The reason of its loss; `None` if it arrived.
     pub(crate) lost: Option<DropReason>,
+    /// Whether a queue marked it.
+    pub(crate) is_marked: bool,
 }
 
 /// The endpoint of all external flows.
@@ -34,11 +36,16 @@ impl Endpoint for External {
     fn begin(&mut self, _out: &mut Outbox<'_>) {}
 
     fn on_packet(&mut self, now: Instant, packet: &Packet, _out: &mut Outbox<'_>) {
-        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: None });
+        self.fates.push(TaggedFate {
+            tag: packet.tag,
+            at: now,
+            lost: None,
+            is_marked: packet.kind == Kind::Marked,
+        });
     }
 
     fn on_lost(&mut self, now: Instant, packet: &Packet, reason: DropReason, _counts: &mut Counts<'_>) {
-        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: Some(reason) });
+        self.fates.push(TaggedFate { tag: packet.tag, at: now, lost: Some(reason), is_marked: false });
     }
 
     fn on_timer(&mut self, _now: Instant, _timer: Timer, _out: &mut Outbox<'_>) {}

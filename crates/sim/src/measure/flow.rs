@@ -11,7 +11,7 @@ use super::demand::DemandMeter;
 use super::samples::Samples;
 use super::video::VideoMeter;
 use crate::flow::Flow;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use airbound_traffic::FrameStart;
 
 /// Packets by fate.
@@ -243,7 +243,7 @@ impl FlowMeter {
     #[inline]
     pub(super) fn on_arrived(&mut self, packet: &Packet, counts_bytes: bool) {
         self.whole_run.delivered += 1;
-        if packet.kind == Kind::Datagram {
+        if packet.kind.is_datagram() {
             let payload = self.payload(packet);
             self.on_goodput(payload, counts_bytes);
         }
@@ -366,7 +366,7 @@ impl FlowMeter {
     /// until `None`.
     #[inline]
     pub(super) fn lost_frame(&mut self, packet: &Packet) -> Option<FrameRow> {
-        if self.open.front()?.start.frame < packet.tag && packet.kind == Kind::Datagram {
+        if self.open.front()?.start.frame < packet.tag && packet.kind.is_datagram() {
             self.lose_oldest_frame()
         } else {
             None
@@ -376,7 +376,7 @@ impl FlowMeter {
     /// Notes an arrived datagram; returns the frame that it completes, if any.
     #[inline]
     pub(super) fn frames_of_datagrams(&mut self, packet: &Packet, now: Instant) -> Option<FrameRow> {
-        if packet.kind != Kind::Datagram {
+        if !packet.kind.is_datagram() {
             return None;
         }
         let payload = self.payload(packet).as_u64();

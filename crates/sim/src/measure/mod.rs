@@ -31,7 +31,7 @@ pub(crate) use video::{FrameEvent, Sent};
 
 use crate::flow::{Direction, Flow};
 use crate::ingress::IngressObserver;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use airbound_traffic::FrameStart;
 
 /// All meters of a run.
@@ -356,7 +356,7 @@ impl IngressObserver for Meters {
     #[inline]
     fn on_sent(&mut self, packet: &Packet, lost: bool) {
         Self::on_sent(self, packet);
-        if packet.kind == Kind::Datagram {
+        if packet.kind.is_datagram() {
             let measured = packet.sent >= self.measured_from;
             self.flow(packet.flow).on_offered_packet(packet, measured);
         }

@@ -50,7 +50,14 @@ impl Study for Knee {
         let percent = losses.iter().map(|(x, y)| (*x, 100.0 * y)).collect();
         let charts = [("knee-rate", rates), ("knee-delay", delays), ("knee-loss", percent)]
             .map(|(key, points)| CLAIMS.lines(key, &[], vec![Line::whole("one station", points)]));
-        Part { rows, chapter: CLAIMS.chapter("knee", vec![shared(effort, results)], charts.to_vec()) }
+        Part {
+            rows,
+            chapter: CLAIMS.chapter(
+                "knee",
+                vec![radios(effort, results), shared(effort, results)],
+                charts.to_vec(),
+            ),
+        }
     }
 }
 
@@ -71,17 +78,34 @@ fn disturbed(disturbance: &str, target: &str, effort: Effort) -> Experiment {
     Experiment::plain(RUNS.trial(&["knee, disturbed", disturbance, target], 1, effort))
 }
 
+/// Rates and delays at three targets: Mb/s at 30, 40 and 64, those at 30 and 40 over that at 64, ms at 40 and 64.
+fn targets<'a>(run: impl Fn(&str) -> Option<&'a Measured>) -> impl Iterator<Item = String> {
+    let rates = ["N_eps = 30", "N_eps = 40", "N_eps = 64"].map(|target| run(target).map(goodput));
+    let shares = [0, 1].map(|place| ratio(rates[place], rates[2]));
+    let delays = ["N_eps = 40", "N_eps = 64"].map(|target| run(target).and_then(delay));
+    rates.into_iter().chain(shares).chain(delays).map(cell)
+}
+
+/// The same by the PHY rate of the station, on the air alone.
+fn radios(effort: Effort, results: &Results) -> Grid {
+    let mut grid = CLAIMS.table("knee-radio", &[]);
+    for radio in RUNS.names("radio", effort) {
+        let run = |target: &str| {
+            let trial = RUNS.trial(&["knee, disturbed", DISTURBANCES[0], radio, target], 1, effort);
+            results.get(&Experiment::plain(trial))
+        };
+        let row = [radio.to_owned()].into_iter().chain(targets(run));
+        grid.rows.push(row.map(Into::into).collect());
+    }
+    grid
+}
+
 /// Rate and delay at a target of 40 beside those at 64, on an air that others share and behind a wire with jitter.
 fn shared(effort: Effort, results: &Results) -> Grid {
     let mut grid = CLAIMS.table("knee", &[]);
     for disturbance in DISTURBANCES {
-        let run = |target| results.get(&disturbed(disturbance, target, effort));
-        let rate = |target| run(target).map(goodput);
-        let rates = ["N_eps = 30", "N_eps = 40", "N_eps = 64"].map(rate);
-        let shares = [0, 1].map(|place| ratio(rates[place], rates[2]));
-        let delays = ["N_eps = 40", "N_eps = 64"].map(|target| run(target).and_then(delay));
-        let cells = rates.into_iter().chain(shares).chain(delays).map(cell);
-        let row = [disturbance.to_owned()].into_iter().chain(cells);
+        let run = |target: &str| results.get(&disturbed(disturbance, target, effort));
+        let row = [disturbance.to_owned()].into_iter().chain(targets(run));
         grid.rows.push(row.map(Into::into).collect());
     }
     grid

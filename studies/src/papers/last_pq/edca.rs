@@ -1,6 +1,6 @@
 //! Sec. VI, Fig. 13: everything in VI, where priority on the channel tells nobody apart.
 
-use airbound_report::Bar;
+use airbound_report::{Bar, Grid};
 
 use super::measure::{flows, longest_p95, mean, runs, text, vr_p95};
 use super::{CASE_STUDY, CLAIMS, FLOOR, LAST_PQ, LINUX, SCHEMES};
@@ -57,27 +57,41 @@ impl Study for SeveralDemands {
     }
 }
 
-/// The load of each TCP flow at 300 Mb/s, from below the capacity of the channel to above it.
+/// The load of each TCP flow at 300 Mb/s, from below the capacity of the channel to above it; and the segments of an acknowledgement, which
+/// move that capacity.
 pub(super) struct Loads;
 
 impl Study for Loads {
     fn part(&self, effort: Effort, results: &Results) -> Part {
-        let mut grid = CLAIMS.table("loads", &[]);
-        for load in CASE_STUDY.names("load", effort).into_iter().skip(1) {
-            for scheme in SCHEMES {
-                let cell = [scheme, LOADS[0].1, "20 and 30 ms", load];
-                let runs = runs(&CASE_STUDY, &cell, effort, results);
-                let sum = |prefix: &str| {
-                    mean(&runs, |run| Some(flows(run, prefix).map(|flow| flow.goodput_mbps).sum()))
-                };
-                let worst = |prefix: &str| mean(&runs, |run| longest_p95(run, prefix));
-                let values = [worst("vr"), worst("local"), sum("vr"), sum("local")].map(text);
-                let cells = [load.to_owned(), scheme.to_owned()].into_iter().chain(values);
-                grid.rows.push(cells.map(Into::into).collect());
-            }
-        }
-        Part { rows: Vec::new(), chapter: CLAIMS.chapter("loads", vec![grid], Vec::new()) }
+        let loads = CASE_STUDY.names("load", effort).into_iter().skip(1);
+        let loads = by_variant("loads", loads, effort, results);
+        let acks = by_variant("acks", CASE_STUDY.names("acks", effort).into_iter(), effort, results);
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("loads", vec![loads, acks], Vec::new()) }
     }
+}
+
+/// The longest 95th percentiles and the goodput of all flows of each kind, by the variants of an axis and by the scheme.
+fn by_variant<'a>(
+    table: &str,
+    variants: impl Iterator<Item = &'a str>,
+    effort: Effort,
+    results: &Results,
+) -> Grid {
+    let mut grid = CLAIMS.table(table, &[]);
+    for variant in variants {
+        for scheme in SCHEMES {
+            let cell = [scheme, LOADS[0].1, "20 and 30 ms", variant];
+            let runs = runs(&CASE_STUDY, &cell, effort, results);
+            let sum = |prefix: &str| {
+                mean(&runs, |run| Some(flows(run, prefix).map(|flow| flow.goodput_mbps).sum()))
+            };
+            let worst = |prefix: &str| mean(&runs, |run| longest_p95(run, prefix));
+            let values = [worst("vr"), worst("local"), sum("vr"), sum("local")].map(text);
+            let cells = [variant.to_owned(), scheme.to_owned()].into_iter().chain(values);
+            grid.rows.push(cells.map(Into::into).collect());
+        }
+    }
+    grid
 }
 
 /// One VR stream among other clients, all in VI (Fig. 6b and 13a).

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airbound_report::Line;
+use airbound_report::{Grid, Line};
 use airbound_units::{Instant, Span};
 
 use super::measure::text;
@@ -16,8 +16,8 @@ const WAYS: [&str; 2] = ["M1 to M8", "M8 to M1"];
 const DEMAND_MS: f64 = 20.0;
 /// Windows of frame rate and latency in the charts.
 const WINDOW: Span = Span::from_secs(1);
-/// Windows in which it is found out when the demand is first met.
-const FINE: Span = Span::from_millis(100);
+/// Windows of the table of settling; the rows are judged with [`WINDOW`], as all of the walk.
+const WINDOWS: [Span; 4] = [Span::from_millis(100), Span::from_millis(200), Span::from_millis(500), WINDOW];
 
 pub(super) struct Mobility;
 
@@ -35,7 +35,8 @@ fn experiments([scheme, flows, clients]: [&str; 3], way: &str, effort: Effort) -
 struct Walk {
     /// 95th percentile of each second, ms.
     p95: Vec<(f64, f64)>,
-    fine_p95: Vec<(f64, f64)>,
+    /// When the demand is met, by [`WINDOWS`].
+    settled: [Option<f64>; WINDOWS.len()],
     fps: Vec<(f64, f64)>,
     /// Mean frame rate.
     mean_fps: f64,
@@ -50,23 +51,14 @@ impl Walk {
         let fps = shifted(run.watched.frame_rate(WINDOW, end));
         Self {
             p95: shifted(run.watched.percentiles(WINDOW, 95.0)),
-            fine_p95: shifted(run.watched.percentiles(FINE, 95.0)),
+            settled: WINDOWS.map(|window| settled(&shifted(run.watched.percentiles(window, 95.0)), window)),
             mean_fps: fps.iter().map(|(_, fps)| *fps).sum::<f64>() / fps.len().max(1) as f64,
             fps,
         }
     }
 
-    /// The end of the last fine window above the demand before the demand is met for a whole second.
     fn settled(&self) -> Option<f64> {
-        let mut since = 0.0;
-        for (at, p95) in &self.fine_p95 {
-            if *p95 > DEMAND_MS {
-                since = at + FINE.as_secs_f64();
-            } else if at + FINE.as_secs_f64() - since >= 1.0 {
-                return Some(since);
-            }
-        }
-        None
+        self.settled[WINDOWS.len() - 1]
     }
 
     /// When a second first has all its frames.
@@ -89,6 +81,20 @@ impl Walk {
         let from = self.settled()?.max(self.full()?);
         self.fps.iter().filter(|(at, _)| *at >= from).map(|(_, fps)| *fps).reduce(f64::min)
     }
+}
+
+/// The end of the last window above the demand before the demand is met for a whole second.
+fn settled(windows: &[(f64, f64)], window: Span) -> Option<f64> {
+    let mut since = 0.0;
+    for (at, p95) in windows {
+        let end = at + window.as_secs_f64();
+        if *p95 > DEMAND_MS {
+            since = end;
+        } else if end - since >= 1.0 - 1e-9 {
+            return Some(since);
+        }
+    }
+    None
 }
 
 /// Returns the walks that were made, one for each seed.
@@ -164,6 +170,34 @@ impl Study for Farther {
                 grid.rows.push(cells.map(Into::into).collect());
             }
         }
-        Part { rows: Vec::new(), chapter: CLAIMS.chapter("farther", vec![grid], Vec::new()) }
+        let tables = vec![settling(effort, results), grid];
+        Part { rows: Vec::new(), chapter: CLAIMS.chapter("farther", tables, Vec::new()) }
+    }
+}
+
+/// When LAST-PQ meets the demand, by the length of the windows.
+fn settling(effort: Effort, results: &Results) -> Grid {
+    let mut grid = CLAIMS.table("settling", &[]);
+    for way in [WAYS[0], WAYS[1], "13 m to M1"] {
+        let walks = walks(crowded(LAST_PQ), way, effort, results);
+        let values = (0..WINDOWS.len()).map(|window| text(mean(&walks, |walk| walk.settled[window])));
+        grid.rows.push([way.to_owned()].into_iter().chain(values).map(Into::into).collect());
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settled_is_the_end_of_the_last_window_above_before_a_second_without() {
+        let half = Span::from_millis(500);
+        let windows = |values: &[f64]| -> Vec<(f64, f64)> {
+            values.iter().enumerate().map(|(place, p95)| (place as f64 * 0.5, *p95)).collect()
+        };
+        assert_eq!(settled(&windows(&[25.0, 15.0, 21.0, 15.0, 15.0, 30.0]), half), Some(1.5));
+        assert_eq!(settled(&windows(&[15.0, 15.0, 30.0]), half), Some(0.0));
+        assert_eq!(settled(&windows(&[15.0, 25.0, 15.0]), half), None);
     }
 }

@@ -17,9 +17,9 @@ const JUDGED: usize = 0;
 /// Differences below this share of a bitrate are none: a frame more or less at the end of a session makes as much.
 const RESOLUTION: f64 = 0.001;
 
-/// Received bitrates of all clients and seconds, in order.
+/// The best source's bitrate of all clients and seconds, in order: the public code writes the same log for Fig. 14a as for Fig. 12.
 fn bitrates(conferences: &Conferences, links: Links, scheme: &'static str) -> Vec<f64> {
-    conferences.sorted(links, scheme, |client| &client.seconds)
+    conferences.sorted(links, scheme, |client| &client.best_source)
 }
 
 /// Returns the values of Fig. 14a and 14b for a scheme against Vanilla: the gain of the mean in per cent, the 90th percentile over

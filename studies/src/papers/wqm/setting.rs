@@ -1,4 +1,4 @@
-//! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, and WQM's B_min.
+//! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, acknowledgements, and WQM's B_min.
 
 use super::measure::{Figures, figures};
 use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
@@ -10,18 +10,24 @@ pub(super) struct Setting;
 
 const PHYS: [&str; 5] =
     ["1 stream, 20 MHz", "2 streams, 20 MHz", "3 streams, 20 MHz", "2 streams, 40 MHz", "3 streams, 40 MHz"];
+/// The PHY of the paper's cards.
+const JUDGED: &str = PHYS[2];
+/// Segments that the receiver acknowledges at once, in place of two.
+const ACKS: [&str; 3] =
+    ["8 segments an acknowledgement", "16 segments an acknowledgement", "32 segments an acknowledgement"];
 const COMPARED: [&str; 4] = [FIFO, CODEL, PIE, WQM];
 const FLOORS: [&str; 3] = ["WQM, B_min 16", WQM, "WQM, B_min 64"];
 
-const fn cell<'a>(phy: &'a str, scheme: &'a str) -> [&'a str; 3] {
-    ["3 hops", phy, scheme]
+const fn cell<'a>(setting: &'a str, scheme: &'a str) -> [&'a str; 3] {
+    ["3 hops", setting, scheme]
 }
 
 impl Study for Setting {
     fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let by_phy = PHYS.into_iter().flat_map(|phy| COMPARED.map(|scheme| cell(phy, scheme)));
-        let by_floor = FLOORS.map(|scheme| cell(PHYS[1], scheme));
-        by_phy.chain(by_floor).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
+        let settings = PHYS.into_iter().chain(ACKS);
+        let by_setting = settings.flat_map(|setting| COMPARED.map(|scheme| cell(setting, scheme)));
+        let by_floor = FLOORS.map(|scheme| cell(JUDGED, scheme));
+        by_setting.chain(by_floor).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
     }
 
     fn part(&self, effort: Effort, results: &Results) -> Part {
@@ -33,7 +39,7 @@ impl Study for Setting {
         let given_up = |phy, ours: &Figures| best(phy).map(|best| 100.0 * (1.0 - ours.goodput.mean / best));
         let text = |value: Option<f64>| value.map_or(String::new(), shown);
         let mut setting = CLAIMS.table("setting", &[]);
-        for phy in PHYS {
+        for phy in PHYS.into_iter().chain(ACKS) {
             let rtts = COMPARED.map(|scheme| of(phy, scheme).map(|figures| figures.rtt()));
             let over = |place: usize| rtts[place].zip(rtts[3]).map(|(rtt, wqm)| rtt / wqm);
             let ours = of(phy, WQM);
@@ -45,8 +51,8 @@ impl Study for Setting {
         }
         let mut floor = CLAIMS.table("floor", &[]);
         for scheme in FLOORS {
-            let Some(figures) = of(PHYS[1], scheme) else { continue };
-            let lost = text(given_up(PHYS[1], &figures));
+            let Some(figures) = of(JUDGED, scheme) else { continue };
+            let lost = text(given_up(JUDGED, &figures));
             let name = if scheme == WQM { "WQM, B_min 32" } else { scheme };
             let [rtt, _, goodput, _, mpdus] = figures.columns();
             floor.rows.push([name.to_owned(), rtt, goodput, lost, mpdus].map(Into::into).to_vec());

@@ -60,7 +60,7 @@ impl Estimates {
 
 /// Estimates of one client's bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Capacity {
+pub(in crate::conference) struct Capacity {
     up: Estimates,
     down: Estimates,
     /// The capacity last acted upon.
@@ -68,16 +68,16 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    pub(super) fn on_up(&mut self, estimate: BitRate) {
+    pub(in crate::conference) fn on_up(&mut self, estimate: BitRate) {
         self.up.add(estimate);
     }
 
-    pub(super) fn on_down(&mut self, estimate: BitRate) {
+    pub(in crate::conference) fn on_down(&mut self, estimate: BitRate) {
         self.down.add(estimate);
     }
 
     /// Checks the estimates of both directions.
-    pub(super) fn check(&mut self, reading: Reading) {
+    pub(in crate::conference) fn check(&mut self, reading: Reading) {
         self.up.check(reading);
         self.down.check(reading);
     }
@@ -85,7 +85,7 @@ impl Capacity {
     /// Returns each direction's present share of the bottleneck: the estimate of its congestion control, for a constrained direction
     /// limited to its rate. An application-limited congestion control keeps an old estimate, and the sum of both would count the yielded
     /// bandwidth twice.
-    pub(super) fn in_use(&self, state: State) -> Option<Share> {
+    pub(in crate::conference) fn in_use(&self, state: State) -> Option<Share> {
         let Share { mut up, mut down } = self.natural()?;
         match state {
             State::Natural => {}
@@ -96,17 +96,17 @@ impl Capacity {
     }
 
     /// Returns the estimate of each direction's congestion control, constrained or not: its natural rate.
-    pub(super) fn natural(&self) -> Option<Share> {
+    pub(in crate::conference) fn natural(&self) -> Option<Share> {
         Some(Share { up: self.up.checked?, down: self.down.checked? })
     }
 
     /// B_i: the sum of both directions.
-    pub(super) fn sum(&self, state: State) -> Option<BitRate> {
+    pub(in crate::conference) fn sum(&self, state: State) -> Option<BitRate> {
         self.in_use(state).map(|share| share.up + share.down)
     }
 
     /// Whether the capacity differs clearly from the one acted upon. A slow drift accumulates until it does.
-    pub(super) fn changed(&self, state: State, threshold: f64) -> bool {
+    pub(in crate::conference) fn changed(&self, state: State, threshold: f64) -> bool {
         match (self.sum(state), self.acted) {
             (None, _) => false,
             (Some(_), None) => true,
@@ -118,7 +118,7 @@ impl Capacity {
     }
 
     /// Notes that the present capacity is acted upon.
-    pub(super) fn act(&mut self, state: State) {
+    pub(in crate::conference) fn act(&mut self, state: State) {
         self.acted = self.sum(state).or(self.acted);
     }
 }

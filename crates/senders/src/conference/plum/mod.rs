@@ -18,8 +18,10 @@ mod server;
 mod state;
 
 pub use capacity::BadEstimate;
+pub(in crate::conference) use capacity::Capacity;
 pub use client::PlumClient;
 pub use config::{PlumConfig, Reading};
 pub use notice::Notice;
+pub(in crate::conference) use notice::Outbox;
 pub use server::{ClientId, PlumServer};
 pub use state::{RateGate, State};

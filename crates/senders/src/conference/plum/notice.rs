@@ -24,7 +24,7 @@ impl Notice {
 
 /// The server's side of one client.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Outbox {
+pub(in crate::conference) struct Outbox {
     notice: Option<Notice>,
     sequence: u32,
     /// When it is to be sent (again).
@@ -33,7 +33,7 @@ pub(super) struct Outbox {
 
 impl Outbox {
     /// Sets a new decision, which replaces an unacknowledged one. An equal decision is not sent again.
-    pub(super) fn put(&mut self, now: Instant, rate: BitRate) {
+    pub(in crate::conference) fn put(&mut self, now: Instant, rate: BitRate) {
         if self.notice.map_or(BitRate::ZERO, |notice| notice.rate) == rate {
             return;
         }
@@ -42,18 +42,18 @@ impl Outbox {
         self.due = Some(now);
     }
 
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(in crate::conference) fn due(&self) -> Option<Instant> {
         self.due
     }
 
     /// Returns the notice to be sent now, if it is due.
-    pub(super) fn poll(&mut self, now: Instant, repeat: Span) -> Option<Notice> {
+    pub(in crate::conference) fn poll(&mut self, now: Instant, repeat: Span) -> Option<Notice> {
         self.due.filter(|due| *due <= now)?;
         self.due = Some(now + repeat);
         self.notice
     }
 
-    pub(super) fn on_acknowledged(&mut self, sequence: u32) {
+    pub(in crate::conference) fn on_acknowledged(&mut self, sequence: u32) {
         if sequence == self.sequence {
             self.due = None;
         }

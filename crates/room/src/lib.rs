@@ -1,0 +1,33 @@
+//! A WebRTC room that explains its decisions, and the allocator behind it for other servers.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`session`] | a room over connections of str0m, without sockets or a clock |
+//! | [`driver`] | one thread and one UDP socket for a room |
+//! | [`web`] | the page and its requests: tokens, origins, limits |
+//! | [`allocator`] | rooms behind lines of JSON, for servers of others |
+//! | [`synthetic`] | participants without a browser, for tests and the demonstration |
+//! | [`runner`] | such participants of a running room, over its page |
+//! | [`link`] | a shaped half-duplex link |
+//! | [`demo`] | the demonstration |
+//!
+//! Decisions are those of `airbound_senders::conference::room`; this crate carries them out.
+
+pub mod allocator;
+pub mod demo;
+pub mod driver;
+mod forward;
+pub mod http;
+pub mod link;
+pub mod message;
+mod peer;
+pub mod runner;
+pub mod session;
+pub mod synthetic;
+pub mod token;
+pub mod web;
+
+/// Chooses the cryptography of all connections of this process. Call once before the first room.
+pub fn prepare() {
+    str0m::crypto::from_feature_flags().install_process_default();
+}

@@ -1,0 +1,340 @@
+//! The program `airbound-room`, which `airbound room` and `airbound allocator` start.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use airbound_room::allocator::Allocator;
+use airbound_room::token::{Pass, Role, Secret, is_room_name};
+use airbound_room::web::{Web, WebConfig, unguessable, unix_time};
+use airbound_room::{demo, prepare, runner};
+use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+use airbound_units::BitRate;
+use clap::{Args, Parser, Subcommand};
+
+/// Connections of the allocator that are served at the same time.
+const MOST_CALLERS: usize = 64;
+
+#[derive(Parser)]
+#[command(name = "airbound-room", version, about = "A WebRTC room that explains its decisions", long_about = None)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves rooms with a page that shows who gets which bitrate, and why
+    Room(RoomArgs),
+    /// Decides for other servers: lines of JSON on a Unix socket or a loopback address
+    Allocator(AllocatorArgs),
+    /// Prints a token, signed with the secret of a file
+    Token(TokenArgs),
+    /// Runs synthetic participants of a running room, and prints what they received as JSON
+    Synthetic(SyntheticArgs),
+}
+
+#[derive(Args)]
+struct RoomArgs {
+    /// Opens a room with three synthetic participants, one of them behind a shaped link
+    #[arg(long)]
+    demo: bool,
+    /// Address of the page; without TLS before it, loopback only
+    #[arg(long, default_value = "127.0.0.1:8088", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Serves the page on an address that is not loopback although it has no TLS: for closed test networks
+    #[arg(long)]
+    without_tls: bool,
+    /// Address at which browsers reach the media sockets
+    #[arg(long, value_name = "ADDRESS")]
+    media: Option<IpAddr>,
+    /// Origin of the page behind a TLS proxy, such as https://room.example; may be repeated
+    #[arg(long, value_name = "URL")]
+    origin: Vec<String>,
+    /// File with the secret that signs tokens; without it, tokens end with this process
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    /// Name of a room for which tokens are printed; may be repeated
+    #[arg(long, value_name = "NAME", default_value = "room")]
+    room: Vec<String>,
+    /// Time for which printed tokens are valid, in hours
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=8760))]
+    hours: u64,
+    #[command(flatten)]
+    decisions: Decisions,
+}
+
+#[derive(Args)]
+struct TokenArgs {
+    /// File with the secret that signs tokens
+    #[arg(long, value_name = "FILE")]
+    secret_file: PathBuf,
+    /// Name of the room
+    #[arg(long, value_name = "NAME", default_value = "room")]
+    room: String,
+    /// Whether the bearer may change the policy
+    #[arg(long)]
+    host: bool,
+    /// Time for which it is valid, in hours
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=8760))]
+    hours: u64,
+}
+
+#[derive(Args)]
+struct SyntheticArgs {
+    /// Address of the room as it was printed, with its token
+    address: String,
+    /// Participants, 1 to 31
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=31))]
+    count: u8,
+    /// Bitrate of each camera
+    #[arg(long, default_value = "1 Mbit/s", value_name = "RATE")]
+    camera: BitRate,
+    /// Pictures that each shows; 0 for one for each other
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=31))]
+    slots: u8,
+    /// Time in seconds
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// Time in seconds that is not measured
+    #[arg(long, default_value_t = 10)]
+    warm_up: u64,
+}
+
+#[derive(Args)]
+struct AllocatorArgs {
+    /// Path of the Unix socket
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    socket: Option<PathBuf>,
+    /// Loopback address, instead of a Unix socket
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    decisions: Decisions,
+}
+
+#[derive(Args)]
+struct Decisions {
+    /// Policy: plain, last-n or plum
+    #[arg(long, default_value = "plum", value_parser = policy)]
+    policy: RoomPolicy,
+    /// Largest useful bitrate of one sender, such as 1.5 Mb/s
+    #[arg(long, value_name = "RATE")]
+    source: Option<BitRate>,
+    /// Rate of the server's outbound link; without it, no limit
+    #[arg(long, value_name = "RATE")]
+    server: Option<BitRate>,
+    /// Weight of fairness in Plum's utility, 0 to 1
+    #[arg(long)]
+    rho: Option<f64>,
+}
+
+fn policy(text: &str) -> Result<RoomPolicy, String> {
+    match text {
+        "plain" => Ok(RoomPolicy::Plain),
+        "last-n" => Ok(RoomPolicy::LastN),
+        "plum" => Ok(RoomPolicy::Plum),
+        _ => Err("allowed are plain, last-n and plum".to_owned()),
+    }
+}
+
+impl Decisions {
+    fn config(&self) -> Result<RoomConfig, String> {
+        let default = RoomConfig::default();
+        let config = RoomConfig {
+            policy: self.policy,
+            source: self.source.unwrap_or(default.source),
+            server: self.server,
+            rho: self.rho.unwrap_or(default.rho),
+            ..default
+        };
+        config.check().map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Room(args) => room(&args),
+        Command::Allocator(args) => allocator(&args),
+        Command::Token(args) => token(&args),
+        Command::Synthetic(args) => synthetic(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            // A closed standard error leaves nobody to tell.
+            let _ = writeln!(io::stderr(), "airbound: {sentence}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn say(line: &str) {
+    // A closed standard output leaves nobody to tell.
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    if is_room_name(name) {
+        return Ok(());
+    }
+    Err(format!("--room {name} is not allowed; a name has 1 to 32 letters, digits and hyphens"))
+}
+
+fn read_secret(path: &Path) -> Result<Secret, String> {
+    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if bytes.len() < 16 {
+        return Err(format!("{} has {} bytes; a secret has at least 16", path.display(), bytes.len()));
+    }
+    Ok(Secret::new(&bytes))
+}
+
+fn token(args: &TokenArgs) -> Result<(), String> {
+    check_name(&args.room)?;
+    let secret = read_secret(&args.secret_file)?;
+    let role = if args.host { Role::Host } else { Role::Guest };
+    let expires = unix_time() + args.hours * 3600;
+    say(&secret.sign(&Pass { room: args.room.clone(), role, expires }));
+    Ok(())
+}
+
+fn room(args: &RoomArgs) -> Result<(), String> {
+    let decisions = args.decisions.config()?;
+    if !args.listen.ip().is_loopback() && !args.without_tls {
+        return Err(format!(
+            "--listen {} is not a loopback address; the page has no TLS of its own: let a proxy with TLS pass requests to a loopback address, and name its --origin",
+            args.listen
+        ));
+    }
+    if let Some(origin) =
+        args.origin.iter().find(|origin| !origin.starts_with("https://") || origin.ends_with('/'))
+    {
+        return Err(format!(
+            "--origin {origin} is not allowed; an origin begins with https:// and has no slash at its end"
+        ));
+    }
+    args.room.iter().try_for_each(|name| check_name(name))?;
+    let secret = match &args.secret_file {
+        Some(path) => read_secret(path)?,
+        None => {
+            Secret::new(&unguessable().map_err(|error| format!("there is no source of randomness: {error}"))?)
+        }
+    };
+    prepare();
+    let media = args.media.unwrap_or(args.listen.ip());
+    let listener = TcpListener::bind(args.listen)
+        .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
+    let address =
+        listener.local_addr().map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
+    let mut origins = args.origin.clone();
+    if args.without_tls {
+        origins.push(format!("http://{address}"));
+    }
+    let web = Web::new(WebConfig { media, origins, room: decisions, secret });
+    let base = args.origin.first().cloned().unwrap_or_else(|| format!("http://{address}"));
+    let rooms = if args.demo { vec!["demo".to_owned()] } else { args.room.clone() };
+    let lasts = Duration::from_secs(args.hours * 3600);
+    for name in &rooms {
+        for (role, label) in [(Role::Host, "host"), (Role::Guest, "guest")] {
+            // Behind the mark of a fragment, a token is in no server's log.
+            say(&format!("{name}, {label}: {base}/#{}", web.token(name, role, lasts)));
+        }
+    }
+    if args.demo {
+        let handle = web.room("demo").map_err(|error| format!("the room cannot start: {error}"))?;
+        demo::start(&handle).map_err(|error| error.to_string())?;
+        say("open the first address in a browser; Ctrl-C ends the demonstration");
+    }
+    web.serve(&listener).map_err(|error| format!("the page cannot be served: {error}"))
+}
+
+fn synthetic(args: SyntheticArgs) -> Result<(), String> {
+    prepare();
+    let run = runner::Run {
+        address: args.address,
+        count: usize::from(args.count),
+        camera: args.camera.as_bps() as f64,
+        slots: usize::from(args.slots),
+        time: Duration::from_secs(args.seconds),
+        warm_up: Duration::from_secs(args.warm_up),
+    };
+    say(&runner::run(&run).map_err(|error| error.to_string())?.to_string());
+    Ok(())
+}
+
+fn allocator(args: &AllocatorArgs) -> Result<(), String> {
+    let config = args.decisions.config()?;
+    match (&args.socket, args.listen) {
+        (Some(path), _) => serve_unix(path, config),
+        (None, Some(address)) if !address.ip().is_loopback() => {
+            Err(format!("--listen {address} is not a loopback address; the allocator knows no passwords"))
+        }
+        (None, Some(address)) => {
+            let listener =
+                TcpListener::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))?;
+            let bound = listener.local_addr().map_err(|error| error.to_string())?;
+            say(&format!("allocator on {bound}"));
+            serve_each(
+                || {
+                    let (connection, _) = listener.accept()?;
+                    connection.set_nodelay(true)?;
+                    Ok((connection.try_clone()?, connection))
+                },
+                config,
+            )
+        }
+        (None, None) => Err("allocator needs --socket PATH or --listen ADDRESS:PORT".to_owned()),
+    }
+}
+
+/// Serves callers, each by a thread of its own; a caller that makes one panic loses its rooms, and no other does.
+fn serve_each<C: io::Read + io::Write + Send + 'static>(
+    accept: impl Fn() -> io::Result<(C, C)>,
+    config: RoomConfig,
+) -> Result<(), String> {
+    let callers = std::sync::Arc::new(());
+    loop {
+        let (read, write) = accept().map_err(|error| format!("callers cannot be accepted: {error}"))?;
+        if std::sync::Arc::strong_count(&callers) > MOST_CALLERS {
+            continue;
+        }
+        let seat = callers.clone();
+        thread::spawn(move || {
+            let _seat = seat;
+            // A connection that fails ends its rooms.
+            let _ = Allocator::new(config).serve(read, io::BufWriter::new(write));
+        });
+    }
+}
+
+#[cfg(unix)]
+fn serve_unix(path: &Path, config: RoomConfig) -> Result<(), String> {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    use std::os::unix::net::UnixListener;
+    // A socket that an earlier process left is replaced; anything else is not.
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(path).map_err(|error| format!("cannot replace {}: {error}", path.display()))?;
+    }
+    let listener =
+        UnixListener::bind(path).map_err(|error| format!("cannot listen on {}: {error}", path.display()))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .map_err(|error| format!("cannot protect {}: {error}", path.display()))?;
+    say(&format!("allocator on {}", path.display()));
+    serve_each(
+        || {
+            let (connection, _) = listener.accept()?;
+            Ok((connection.try_clone()?, connection))
+        },
+        config,
+    )
+}
+
+#[cfg(not(unix))]
+fn serve_unix(_: &Path, _: RoomConfig) -> Result<(), String> {
+    Err("--socket needs a Unix system; use --listen".to_owned())
+}

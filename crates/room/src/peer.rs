@@ -1,0 +1,319 @@
+//! One participant at the server: its connection, the layers that it sends, the slots on which it watches.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use airbound_senders::conference::ClientId;
+use airbound_senders::conference::room::{EstimateKind, MOST_LAYERS, SenderReason};
+use str0m::Rtc;
+use str0m::channel::ChannelId;
+use str0m::format::Codec;
+use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
+use str0m::rtp::Ssrc;
+
+use crate::forward::Continuity;
+
+/// Interval at which rates are measured.
+pub(crate) const TICK: Duration = Duration::from_millis(200);
+/// Weight of the latest interval in a mean rate.
+const LATEST: f64 = 0.3;
+/// Empty intervals after which a stream counts as not sent.
+const SILENT: u8 = 3;
+
+/// The mean rate of a stream.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meter {
+    bytes: u64,
+    rate: f64,
+    silent: u8,
+}
+
+impl Meter {
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+    }
+
+    /// Ends an interval.
+    pub(crate) fn tick(&mut self) {
+        let latest = self.bytes as f64 * 8.0 / TICK.as_secs_f64();
+        self.silent = if self.bytes == 0 { self.silent.saturating_add(1) } else { 0 };
+        self.rate = match self.silent {
+            SILENT.. => 0.0,
+            _ if self.rate == 0.0 => latest,
+            _ => self.rate + LATEST * (latest - self.rate),
+        };
+        self.bytes = 0;
+    }
+
+    /// The mean rate in bit/s.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+}
+
+/// Fall of an estimate that shows a full link, relative to its peak.
+const FALL: f64 = 0.05;
+/// Time for which a fall shows that a link is full.
+const FULL: Duration = Duration::from_secs(8);
+/// Part of an estimate that has to be sent for it to say anything about the link.
+const FILLED: f64 = 0.75;
+
+/// An estimate of a congestion control, and whether it shows the capacity of the link: it has fallen lately, although it was filled. One
+/// that has not fallen shows what was sent until now, as a congestion control lets its estimate rise with what is sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Gauge {
+    rate: f64,
+    peak: f64,
+    fell: Option<Instant>,
+}
+
+impl Gauge {
+    /// Takes an estimate and what is sent at the same time; returns whether it fell.
+    pub(crate) fn take(&mut self, now: Instant, rate: f64, sent: f64) -> bool {
+        let fell = rate < self.peak * (1.0 - FALL);
+        if fell && sent >= rate * FILLED {
+            self.fell = Some(now);
+        }
+        self.peak = if fell { rate } else { self.peak.max(rate) };
+        self.rate = rate;
+        fell
+    }
+
+    /// The estimate in bit/s; 0 for none.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
+        let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
+        if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
+    }
+}
+
+/// One simulcast layer that a participant sends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Layer {
+    pub(crate) stream: Option<Ssrc>,
+    pub(crate) meter: Meter,
+    /// When its latest key frame was asked for.
+    pub(crate) asked: Option<Instant>,
+}
+
+/// One section on which a participant watches. Its source changes without a new offer.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    pub(crate) mid: Mid,
+    pub(crate) source: Option<ClientId>,
+    pub(crate) wanted: Option<u8>,
+    pub(crate) current: Option<u8>,
+    pub(crate) continuity: Continuity,
+    pub(crate) switches: u32,
+}
+
+/// One section on which a participant hears another.
+#[derive(Debug, Clone)]
+pub(crate) struct Ear {
+    pub(crate) mid: Mid,
+    pub(crate) source: Option<ClientId>,
+    pub(crate) sequence: u64,
+}
+
+/// A view that a client asks for: the largest useful layer, and the importance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) largest: u8,
+    pub(crate) priority: u8,
+}
+
+/// A participant.
+pub(crate) struct Peer {
+    pub(crate) id: ClientId,
+    pub(crate) name: String,
+    pub(crate) host: bool,
+    pub(crate) resume: String,
+    pub(crate) rtc: Rtc,
+    pub(crate) due: Instant,
+    pub(crate) joined: Instant,
+    pub(crate) connected: bool,
+    pub(crate) channel: Option<ChannelId>,
+    pub(crate) video_type: Option<Pt>,
+    pub(crate) audio_type: Option<Pt>,
+    pub(crate) video: Option<Mid>,
+    pub(crate) audio: Option<Mid>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) ears: Vec<Ear>,
+    pub(crate) layers: [Layer; MOST_LAYERS],
+    pub(crate) streams: BTreeMap<u32, (Mid, Option<Rid>)>,
+    /// Rates of all that arrives from it, and of all that is sent to it.
+    pub(crate) received: Meter,
+    pub(crate) sent: Meter,
+    /// Its congestion control's estimate of its uplink, as it claims.
+    pub(crate) claim: f64,
+    /// As much of the claim as what arrives makes believable.
+    pub(crate) uplink: Gauge,
+    /// The server's estimate of its downlink.
+    pub(crate) downlink: Gauge,
+    pub(crate) probe: Option<f64>,
+    pub(crate) desired: f64,
+    /// The latest notice: 0 for none.
+    pub(crate) held: f64,
+    /// The reason for its rate; costly to find, so it is kept.
+    pub(crate) reason: Option<SenderReason>,
+    pub(crate) wanted: Option<BTreeMap<ClientId, Wanted>>,
+    /// Messages in the present interval.
+    pub(crate) messages: u32,
+}
+
+/// The index of a layer by its name: `q`, `h`, `f` from the smallest on; a sender without simulcast has one, the smallest.
+pub(crate) fn layer_of(rid: Option<Rid>) -> Option<usize> {
+    match rid.as_deref() {
+        None | Some("q") => Some(0),
+        Some("h") => Some(1),
+        Some("f") => Some(2),
+        Some(_) => None,
+    }
+}
+
+impl Peer {
+    pub(crate) fn new(
+        id: ClientId,
+        name: String,
+        host: bool,
+        resume: String,
+        rtc: Rtc,
+        now: Instant,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            host,
+            resume,
+            rtc,
+            due: now,
+            joined: now,
+            connected: false,
+            channel: None,
+            video_type: None,
+            audio_type: None,
+            video: None,
+            audio: None,
+            slots: Vec::new(),
+            ears: Vec::new(),
+            layers: [Layer::default(); MOST_LAYERS],
+            streams: BTreeMap::new(),
+            received: Meter::default(),
+            sent: Meter::default(),
+            claim: 0.0,
+            uplink: Gauge::default(),
+            downlink: Gauge::default(),
+            probe: None,
+            desired: 0.0,
+            held: 0.0,
+            reason: None,
+            wanted: None,
+            messages: 0,
+        }
+    }
+
+    /// Notes a section of the offer.
+    pub(crate) fn on_media(&mut self, media: &MediaAdded) {
+        let codec = match media.kind {
+            MediaKind::Video => Codec::Vp8,
+            MediaKind::Audio => Codec::Opus,
+        };
+        let offered = self.rtc.media(media.mid).map(|media| media.remote_pts().to_vec()).unwrap_or_default();
+        let params = self.rtc.codec_config().params();
+        let kind = params
+            .iter()
+            .find(|one| one.spec().codec == codec && offered.contains(&one.pt()))
+            .map(|one| one.pt());
+        match media.kind {
+            MediaKind::Video => self.video_type = kind.or(self.video_type),
+            MediaKind::Audio => self.audio_type = kind.or(self.audio_type),
+        }
+        match (media.kind, media.direction) {
+            (MediaKind::Video, Direction::RecvOnly) => self.video = Some(media.mid),
+            (MediaKind::Audio, Direction::RecvOnly) => self.audio = Some(media.mid),
+            (MediaKind::Video, _) => self.slots.push(Slot {
+                mid: media.mid,
+                source: None,
+                wanted: None,
+                current: None,
+                continuity: Continuity::default(),
+                switches: 0,
+            }),
+            (MediaKind::Audio, _) => self.ears.push(Ear { mid: media.mid, source: None, sequence: 100 }),
+        }
+    }
+
+    /// Gives slots to the sources that are there; a source keeps its slot. Returns whether anything changed.
+    pub(crate) fn seat(&mut self, sources: &[ClientId]) -> bool {
+        let mut changed = false;
+        let wanted = self.wanted.as_ref();
+        let shown = |source: &ClientId| {
+            *source != self.id
+                && sources.contains(source)
+                && wanted.is_none_or(|wanted| wanted.contains_key(source))
+        };
+        for slot in &mut self.slots {
+            if slot.source.is_some_and(|source| !shown(&source)) {
+                (slot.source, slot.wanted, slot.current) = (None, None, None);
+                slot.continuity.stop();
+                changed = true;
+            }
+        }
+        for source in sources.iter().filter(|source| shown(source)) {
+            if self.slots.iter().any(|slot| slot.source == Some(*source)) {
+                continue;
+            }
+            let Some(free) = self.slots.iter_mut().find(|slot| slot.source.is_none()) else { break };
+            free.source = Some(*source);
+            changed = true;
+        }
+        for ear in &mut self.ears {
+            if ear.source.is_some_and(|source| !sources.contains(&source)) {
+                ear.source = None;
+            }
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_exact_after_a_fall_while_it_is_filled() {
+        let start = Instant::now();
+        let at = |secs| start + Duration::from_secs(secs);
+        let mut gauge = Gauge::default();
+        // It rises with what is sent: the link may carry more.
+        for step in 1..5_u32 {
+            let rate = f64::from(step) * 1e5;
+            assert!(!gauge.take(at(u64::from(step)), rate, rate));
+            assert_eq!(gauge.kind(at(u64::from(step)), rate), EstimateKind::AtLeast);
+        }
+        assert!(gauge.take(at(5), 3e5, 3.9e5));
+        assert_eq!(gauge.kind(at(6), 2.8e5), EstimateKind::Exact);
+        assert_eq!(gauge.kind(at(6), 1e5), EstimateKind::AtLeast, "not filled");
+        assert_eq!(gauge.kind(at(14), 2.8e5), EstimateKind::AtLeast, "long ago");
+        // A fall because little is sent says nothing.
+        let mut idle = Gauge::default();
+        idle.take(at(1), 1e6, 1e6);
+        assert!(idle.take(at(2), 5e5, 1e5));
+        assert_eq!(idle.kind(at(2), 4.9e5), EstimateKind::AtLeast);
+    }
+
+    #[test]
+    fn a_meter_forgets_a_stream_that_stops() {
+        let mut meter = Meter::default();
+        for _ in 0..5 {
+            meter.add(2500);
+            meter.tick();
+        }
+        assert!((meter.rate() - 1e5).abs() < 1.0);
+        (0..3).for_each(|_| meter.tick());
+        assert!(meter.rate().abs() < f64::EPSILON);
+    }
+}

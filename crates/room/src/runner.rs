@@ -1,0 +1,154 @@
+//! Synthetic participants of a running room, over its page: load, and tests over real networks.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use str0m::change::SdpAnswer;
+
+use crate::synthetic::Synthetic;
+
+/// A run of participants.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The address that the room printed, with its token.
+    pub address: String,
+    /// Participants.
+    pub count: usize,
+    /// Bitrate of each camera, bit/s.
+    pub camera: f64,
+    /// Slots of each; 0 for one for each other participant.
+    pub slots: usize,
+    /// Time, of which the first part is not measured.
+    pub time: Duration,
+    /// The part that is not measured.
+    pub warm_up: Duration,
+}
+
+struct Client {
+    synthetic: Synthetic,
+    socket: UdpSocket,
+    /// Received and sent at the end of the warm-up, bytes.
+    mark: [u64; 2],
+    /// The latest count, and rates of each whole second.
+    second: u64,
+    rates: Vec<f64>,
+}
+
+fn refused(what: &str, error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{what}: {error}"))
+}
+
+/// Asks the page to seat a participant.
+fn join(host: &str, token: &str, name: &str, offer: &Value) -> io::Result<SdpAnswer> {
+    let mut connection =
+        TcpStream::connect(host).map_err(|error| refused("the room cannot be reached", error))?;
+    let body = json!({"name": name, "offer": offer}).to_string();
+    write!(
+        connection,
+        "POST /join HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut text = String::new();
+    connection.read_to_string(&mut text)?;
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text.as_str(), ""));
+    if !head.starts_with("HTTP/1.1 200") {
+        return Err(refused("the room refuses", body));
+    }
+    let reply: Value =
+        serde_json::from_str(body).map_err(|error| refused("the room answers no JSON", error))?;
+    serde_json::from_value(reply["answer"].clone())
+        .map_err(|error| refused("the room answers without SDP", error))
+}
+
+impl Client {
+    fn new(run: &Run, number: usize) -> io::Result<Self> {
+        let (base, token) =
+            run.address.split_once('#').ok_or_else(|| io::Error::other("the address has no token"))?;
+        let host = base.trim_start_matches("http://").trim_end_matches('/');
+        let server: SocketAddr =
+            host.parse().map_err(|error| refused("the address is not http://ADDRESS:PORT/", error))?;
+        let probe = UdpSocket::bind(("0.0.0.0", 0))?;
+        probe.connect(server)?;
+        let socket = UdpSocket::bind((probe.local_addr()?.ip(), 0))?;
+        socket.set_nonblocking(true)?;
+        let slots = if run.slots > 0 { run.slots } else { run.count.saturating_sub(1).max(1) };
+        let own = socket.local_addr()?;
+        let (mut synthetic, offer) = Synthetic::new(Instant::now(), own, run.camera, slots)
+            .map_err(|error| refused("no offer", error))?;
+        let offer = serde_json::to_value(offer).map_err(|error| refused("no offer", error))?;
+        let answer = join(host, token, &format!("synthetic {number}"), &offer)?;
+        synthetic.accept(answer).map_err(|error| refused("the answer does not fit", error))?;
+        Ok(Self { synthetic, socket, mark: [0; 2], second: 0, rates: Vec::new() })
+    }
+
+    fn step(&mut self, buffer: &mut [u8]) {
+        while let Ok((length, source)) = self.socket.recv_from(buffer) {
+            self.synthetic.receive(Instant::now(), source, &buffer[..length]);
+        }
+        let now = Instant::now();
+        if now >= self.synthetic.next_deadline() {
+            self.synthetic.advance(now);
+        }
+        while let Some((destination, bytes)) = self.synthetic.poll_datagram() {
+            // A full socket buffer loses the packet.
+            let _ = self.socket.send_to(&bytes, destination);
+        }
+    }
+}
+
+/// Runs participants and returns what they received and sent.
+///
+/// # Errors
+/// The room cannot be reached, or refuses.
+pub fn run(run: &Run) -> io::Result<Value> {
+    let mut clients: Vec<Client> = Vec::new();
+    let mut buffer = vec![0; 2048];
+    let begin = Instant::now();
+    let mut measured = None;
+    let mut second = begin + run.warm_up + Duration::from_secs(1);
+    while begin.elapsed() < run.time {
+        if clients.len() < run.count && begin.elapsed() >= Duration::from_millis(60) * clients.len() as u32 {
+            clients.push(Client::new(run, clients.len() + 1)?);
+        }
+        clients.iter_mut().for_each(|client| client.step(&mut buffer));
+        let now = Instant::now();
+        if measured.is_none() && begin.elapsed() >= run.warm_up {
+            measured = Some(now);
+            for client in &mut clients {
+                let counts = client.synthetic.counts();
+                client.mark = [counts.received, counts.sent];
+                client.second = counts.received;
+            }
+        }
+        if now >= second {
+            second += Duration::from_secs(1);
+            for client in &mut clients {
+                let received = client.synthetic.counts().received;
+                client.rates.push((received - client.second) as f64 * 8e-6);
+                client.second = received;
+            }
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let seconds = measured.map_or(run.time, |at| at.elapsed()).as_secs_f64();
+    let rows: Vec<Value> = clients
+        .iter()
+        .map(|client| {
+            let counts = client.synthetic.counts();
+            let rate = |bytes: u64| (bytes as f64 * 8e-6 / seconds * 1000.0).round() / 1000.0;
+            json!({
+                "connected": client.synthetic.is_connected(),
+                "received_mbps": rate(counts.received - client.mark[0]),
+                "sent_mbps": rate(counts.sent - client.mark[1]),
+                "held_mbps": client.synthetic.limit() * 1e-6,
+                "estimate_mbps": client.synthetic.estimate() * 1e-6,
+                "packets": counts.packets, "keys": counts.keys, "notices": counts.notices,
+                "seconds_mbps": client.rates.iter().map(|rate| (rate * 100.0).round() / 100.0).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    Ok(json!(rows))
+}

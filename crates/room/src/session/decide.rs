@@ -1,0 +1,209 @@
+//! Work at intervals: rates and estimates go to the room, its actions are carried out.
+
+use super::*;
+
+/// Multiple of the useful rate that the congestion control of a downlink looks for.
+const DESIRED: f64 = 1.2;
+
+impl Session {
+    /// Ends an interval: rates, estimates, seats, and what each participant is told.
+    pub(super) fn on_tick(&mut self) {
+        self.ticks += 1;
+        let (now, when) = (self.now, self.when());
+        self.left.retain(|(.., at)| now.saturating_duration_since(*at) < RESUME);
+        let gone: Vec<ClientId> = self
+            .peers
+            .values()
+            .filter(|peer| {
+                !peer.rtc.is_alive()
+                    || !peer.connected && now.saturating_duration_since(peer.joined) > JOIN_DEADLINE
+            })
+            .map(|peer| peer.id)
+            .collect();
+        gone.into_iter().for_each(|id| self.part(id));
+        for peer in self.peers.values_mut() {
+            peer.messages = 0;
+            peer.received.tick();
+            peer.sent.tick();
+            let rates: Vec<BitRate> = peer
+                .layers
+                .iter_mut()
+                .map(|layer| {
+                    layer.meter.tick();
+                    let rate = layer.meter.rate();
+                    if rate < LEAST_LAYER { BitRate::ZERO } else { BitRate::from_bps_f64(rate) }
+                })
+                .collect();
+            self.room.on_layers(when, peer.id, &rates);
+            if peer.claim > 0.0 {
+                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple.
+                let received = peer.received.rate();
+                let claim = peer.claim.max(received).min((received * CLAIM).max(300e3));
+                peer.uplink.take(now, claim, received);
+                let kind = peer.uplink.kind(now, received);
+                let rate = BitRate::from_bps_f64(claim);
+                self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
+            }
+        }
+        let ids: Vec<ClientId> = self.peers.keys().copied().collect();
+        for id in &ids {
+            self.report_downlink(*id);
+            self.show(*id);
+        }
+        for id in &ids {
+            self.want(*id);
+            if self.ticks.is_multiple_of(2) {
+                self.tell_view(*id);
+            }
+        }
+    }
+
+    /// Seats the sources of a viewer and passes its views to the room.
+    pub(super) fn show(&mut self, id: ClientId) {
+        let when = self.when();
+        let sources: Vec<ClientId> =
+            self.peers.values().filter(|peer| peer.video.is_some()).map(|peer| peer.id).collect();
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let before: Vec<_> = peer.slots.iter().filter_map(|slot| slot.source).collect();
+        let changed = peer.seat(&sources);
+        let wanted = peer.wanted.as_ref();
+        let views: Vec<Viewing> = peer
+            .slots
+            .iter()
+            .filter_map(|slot| {
+                let source = slot.source?;
+                let wanted = wanted.and_then(|wanted| wanted.get(&source)).copied();
+                let wanted = wanted.unwrap_or(Wanted { largest: 2, priority: 0 });
+                Some(Viewing { source, largest: wanted.largest, priority: wanted.priority })
+            })
+            .collect();
+        if changed || wanted.is_some() || before.is_empty() {
+            self.room.on_views(when, id, &views);
+        }
+    }
+
+    /// Carries out what the room decided.
+    pub(super) fn carry_out(&mut self) {
+        loop {
+            let when = self.when();
+            match self.room.poll_action(when) {
+                None => return,
+                Some(Action::Hold { member, notice }) => {
+                    let rate = notice.rate.as_bps() as f64;
+                    self.tell(member, &json!({"t": "notice", "sequence": notice.sequence, "rate": rate}));
+                    let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    if (peer.held - rate).abs() > f64::EPSILON {
+                        peer.held = rate;
+                        self.note_hold(member, rate);
+                    }
+                }
+                Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
+                Some(Action::Probe { member, rate }) => {
+                    if let Some(peer) = self.peers.get_mut(&member) {
+                        peer.probe = rate.map(|rate| rate.as_bps() as f64);
+                    }
+                    self.want(member);
+                }
+            }
+        }
+    }
+
+    fn note_hold(&mut self, member: ClientId, rate: f64) {
+        let name = self.name(member).to_owned();
+        let reason = self.room.explain_sender(member);
+        let gain = reason.as_ref().map_or(0, |reason| reason.gain) as f64;
+        if let Some(peer) = self.peers.get_mut(&member) {
+            peer.reason = reason;
+        }
+        self.note(if rate <= 0.0 {
+            format!("{name} is released")
+        } else if gain >= 1e3 {
+            format!(
+                "{name} is held at {:.2} Mb/s up, so that {name} gets {:.2} Mb/s more of the others",
+                rate / 1e6,
+                gain / 1e6
+            )
+        } else {
+            format!("{name} is held at {:.2} Mb/s up", rate / 1e6)
+        });
+    }
+
+    fn forward(&mut self, viewer: ClientId, source: ClientId, layer: Option<u8>) {
+        let slots = self.peers.get_mut(&viewer).map(|peer| peer.slots.as_mut_slice()).unwrap_or_default();
+        let Some(slot) = slots.iter_mut().find(|slot| slot.source == Some(source)) else { return };
+        let before = slot.wanted;
+        slot.wanted = layer;
+        // A lower layer is forwarded from its key frame on, but the higher one stops now: its link is too full already.
+        if layer < slot.current {
+            slot.current = None;
+            slot.continuity.stop();
+        }
+        if let Some(layer) = layer {
+            self.ask_key(source, layer);
+        }
+        let size =
+            |layer: Option<u8>| layer.map_or("nothing".to_owned(), |layer| format!("layer {}", layer + 1));
+        let why = self.room.explain(viewer, source).map(|reason| reason.to_string()).unwrap_or_default();
+        let (to, of) = (self.name(viewer).to_owned(), self.name(source).to_owned());
+        // The sentence is written for the viewer itself.
+        let why = why.replace("your", &format!("{to}'s"));
+        self.note(format!("{to} gets {} of {of} instead of {}: {why}", size(layer), size(before)));
+    }
+
+    /// Tells the congestion control of a downlink how much it may look for.
+    pub(super) fn want(&mut self, id: ClientId) {
+        // Without a reason to look for more than is forwarded now, an estimate would never show that more fits.
+        let useful = self.useful(id) * DESIRED;
+        let limit = self.room.state(id).and_then(|state| state.server_limit());
+        let again: Vec<(ClientId, u8)> = self
+            .peers
+            .get(&id)
+            .into_iter()
+            .flat_map(|peer| &peer.slots)
+            .filter(|slot| slot.wanted != slot.current)
+            .filter_map(|slot| Some((slot.source?, slot.wanted?)))
+            .collect();
+        again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
+        let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
+        if (desired - peer.desired).abs() > peer.desired * 0.1 {
+            peer.desired = desired;
+            self.mutate(id, |rtc| rtc.bwe().set_desired_bitrate(Bitrate::bps(desired as u64)));
+        }
+    }
+
+    /// The rate of the largest layers that a viewer asks for.
+    fn useful(&self, id: ClientId) -> f64 {
+        let Some(peer) = self.peers.get(&id) else { return 0.0 };
+        let sources = peer.slots.iter().filter_map(|slot| slot.source);
+        sources
+            .map(|source| {
+                let largest = peer
+                    .wanted
+                    .as_ref()
+                    .and_then(|wanted| wanted.get(&source))
+                    .map_or(2, |wanted| wanted.largest);
+                let layers =
+                    self.peers.get(&source).map(|source| source.layers.as_slice()).unwrap_or_default();
+                let rates = layers.iter().take(usize::from(largest) + 1).map(|layer| layer.meter.rate());
+                rates.fold(0.0, f64::max)
+            })
+            .sum()
+    }
+
+    pub(super) fn tell(&mut self, id: ClientId, message: &Value) {
+        /// Bytes that may wait for a slow reader.
+        const MOST_WAITING: usize = 64 << 10;
+        let Some(channel) = self.peers.get(&id).and_then(|peer| peer.channel) else { return };
+        let text = message.to_string();
+        self.mutate(id, |rtc| {
+            if let Some(mut channel) = rtc.channel(channel)
+                && channel.buffered_amount() < MOST_WAITING
+            {
+                // A refused message is as good as a lost one: the next view and the next repetition follow.
+                let _ = channel.write(false, text.as_bytes());
+            }
+        });
+    }
+}

@@ -1,0 +1,113 @@
+//! The state of a room for its page, for programs, and for Prometheus.
+
+use std::fmt::Write as _;
+
+use airbound_senders::conference::plum::State;
+use airbound_senders::conference::room::EstimateKind;
+
+use super::*;
+
+/// A rate in whole bits per second.
+fn bps(rate: f64) -> u64 {
+    rate.max(0.0) as u64
+}
+
+impl Session {
+    /// Tells one participant its own view, and a line on each of the others.
+    pub(super) fn tell_view(&mut self, id: ClientId) {
+        let Some(own) = self.member(id, true) else { return };
+        let others: Vec<Value> = self.peers.keys().filter_map(|other| self.member(*other, false)).collect();
+        let recent = self.log.iter().rev().take(12).rev();
+        let log: Vec<Value> =
+            recent.map(|line| json!([(line.at * 10.0).round() / 10.0, line.text])).collect();
+        let host = self.peers.get(&id).is_some_and(|peer| peer.host);
+        let policy = policy_name(self.room.config().policy);
+        let message =
+            json!({"t": "view", "policy": policy, "host": host, "own": own, "members": others, "log": log});
+        self.tell(id, &message);
+    }
+
+    fn member(&self, id: ClientId, views: bool) -> Option<Value> {
+        let peer = self.peers.get(&id)?;
+        let state = self.room.state(id)?;
+        let limit = state.server_limit().map(BitRate::as_bps);
+        let held = (peer.held > 0.0).then(|| bps(peer.held));
+        let binding = peer.reason.as_ref().map(|reason| &reason.binding);
+        let kind = |gauge: &crate::peer::Gauge, sent: f64| match gauge.kind(self.now, sent) {
+            EstimateKind::Exact => "exact",
+            EstimateKind::AtLeast => "at-least",
+        };
+        let (up, down) = (peer.received.rate(), peer.sent.rate());
+        let mut member = json!({
+            "id": id.0,
+            "name": peer.name,
+            "state": match state { State::Natural => "natural", State::ClientConstrained { .. } => "sender-held", State::ServerConstrained { .. } => "forwarding-held" },
+            "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding},
+            "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "limit": limit},
+            "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
+        });
+        if views {
+            let slots: Vec<Value> = peer.slots.iter().filter_map(|slot| self.view(id, slot)).collect();
+            member["views"] = json!(slots);
+        }
+        Some(member)
+    }
+
+    fn view(&self, viewer: ClientId, slot: &crate::peer::Slot) -> Option<Value> {
+        let source = slot.source?;
+        let reason = self.room.explain(viewer, source);
+        let rate = slot.current.and_then(|layer| self.peers.get(&source)?.layers.get(usize::from(layer)));
+        Some(json!({
+            "mid": slot.mid.to_string(),
+            "from": source.0,
+            "name": self.name(source),
+            "layer": slot.current,
+            "wanted": slot.wanted,
+            "rate": bps(rate.map_or(0.0, |layer| layer.meter.rate())),
+            "why": reason.as_ref().map(ToString::to_string),
+            "binding": reason.map(|reason| reason.binding),
+            "switches": slot.switches,
+        }))
+    }
+
+    /// The state of the room as JSON.
+    #[must_use]
+    pub fn state(&self) -> Value {
+        let members: Vec<Value> = self.peers.keys().filter_map(|id| self.member(*id, true)).collect();
+        let counters = self.room.counters();
+        json!({
+            "policy": policy_name(self.room.config().policy),
+            "seconds": self.now.saturating_duration_since(self.start).as_secs_f64(),
+            "members": members,
+            "counts": {
+                "datagrams": self.received, "forwarded": self.forwarded, "decisions": counters.decisions, "raised": counters.raised,
+                "lowered": counters.lowered, "solved": counters.solved, "failed": counters.failed,
+            },
+            "log": self.log.iter().map(|line| json!([line.at, line.text])).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The state of the room for Prometheus, in its text format.
+    #[must_use]
+    pub fn metrics(&self, room: &str) -> String {
+        let mut text = String::new();
+        let counters = self.room.counters();
+        let mut one = |name: &str, labels: String, value: f64| {
+            let _ = writeln!(text, "airbound_room_{name}{{room=\"{room}\"{labels}}} {value}");
+        };
+        one("members", String::new(), self.peers.len() as f64);
+        one("datagrams_total", String::new(), self.received as f64);
+        one("forwarded_total", String::new(), self.forwarded as f64);
+        one("steps_total", ",step=\"up\"".to_owned(), counters.raised as f64);
+        one("steps_total", ",step=\"down\"".to_owned(), counters.lowered as f64);
+        for peer in self.peers.values() {
+            let label = |way: &str| format!(",member=\"{}\",way=\"{way}\"", peer.id.0);
+            one("rate_bps", label("up"), peer.received.rate().round());
+            one("rate_bps", label("down"), peer.sent.rate().round());
+            one("estimate_bps", label("up"), peer.uplink.rate().round());
+            one("estimate_bps", label("down"), peer.downlink.rate().round());
+            one("held_bps", label("up"), peer.held.round());
+        }
+        text
+    }
+}

@@ -1,0 +1,381 @@
+//! Synthetic participants: simulcast VP8 of real small frames, padded with zeros to any bitrate, which browsers decode. They follow notices
+//! and report estimates as the page does. Without sockets or a clock of their own.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use str0m::bwe::{Bitrate, BweKind};
+use str0m::change::{SdpAnswer, SdpOffer, SdpPendingOffer};
+use str0m::channel::ChannelId;
+use str0m::format::Codec;
+use str0m::media::{Direction, MediaKind, Mid, Rid, Simulcast, SimulcastLayer};
+use str0m::net::{Protocol, Receive};
+use str0m::rtp::{ExtensionValues, RtpWrite};
+use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
+
+/// Frames per second.
+const FPS: f64 = 25.0;
+/// Payload of a packet.
+const PAYLOAD: usize = 1100;
+/// Interval of reports.
+const REPORT: Duration = Duration::from_millis(200);
+
+/// One layer: its name, its share of the bitrate, a key frame, and a frame that repeats it.
+struct Pattern {
+    name: &'static str,
+    share: f64,
+    key: &'static [u8],
+    delta: &'static [u8],
+}
+
+const LAYERS: [Pattern; 3] = [
+    Pattern {
+        name: "q",
+        share: 0.08,
+        key: include_bytes!("../frames/160.key"),
+        delta: include_bytes!("../frames/160.delta"),
+    },
+    Pattern {
+        name: "h",
+        share: 0.24,
+        key: include_bytes!("../frames/320.key"),
+        delta: include_bytes!("../frames/320.delta"),
+    },
+    Pattern {
+        name: "f",
+        share: 0.68,
+        key: include_bytes!("../frames/640.key"),
+        delta: include_bytes!("../frames/640.delta"),
+    },
+];
+
+#[derive(Debug)]
+struct Sending {
+    rid: Rid,
+    sequence: u64,
+    picture: u16,
+    key: bool,
+    on: bool,
+}
+
+/// Counts of a synthetic participant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes of media received.
+    pub received: u64,
+    /// Packets of media received.
+    pub packets: u64,
+    /// Bytes of media sent.
+    pub sent: u64,
+    /// Notices followed.
+    pub notices: u64,
+    /// Key frames asked of it.
+    pub keys: u64,
+    /// Views with at least one reason.
+    pub reasons: u64,
+}
+
+/// A synthetic participant.
+pub struct Synthetic {
+    rtc: Rtc,
+    address: SocketAddr,
+    due: Instant,
+    pending: Option<SdpPendingOffer>,
+    mid: Mid,
+    layers: Vec<Sending>,
+    channel: Option<ChannelId>,
+    next_frame: Instant,
+    frame: u64,
+    next_report: Instant,
+    connected: bool,
+    /// The bitrate of its camera at best, bit/s.
+    cap: f64,
+    estimate: f64,
+    limit: f64,
+    notice: u64,
+    counts: Counts,
+    view: Option<Value>,
+    datagrams: VecDeque<(SocketAddr, Vec<u8>)>,
+}
+
+impl Synthetic {
+    /// Makes a participant at an address with a camera of `cap` bit/s and some slots; returns its offer too.
+    ///
+    /// # Errors
+    /// The address cannot be a candidate.
+    pub fn new(
+        now: Instant,
+        address: SocketAddr,
+        cap: f64,
+        slots: usize,
+    ) -> Result<(Self, SdpOffer), RtcError> {
+        let mut rtc = Rtc::builder()
+            .clear_codecs()
+            .enable_vp8(true)
+            .enable_opus(true, false)
+            .set_rtp_mode(true)
+            .enable_bwe(Some(Bitrate::kbps(300)))
+            .build(now);
+        if let Ok(candidate) = Candidate::host(address, "udp") {
+            rtc.add_local_candidate(candidate);
+        }
+        let mut change = rtc.sdp_api();
+        let mut simulcast = Simulcast::new();
+        for layer in &LAYERS {
+            simulcast.add_send_layer(SimulcastLayer::new(layer.name));
+        }
+        let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
+        for _ in 0..slots {
+            change.add_media(MediaKind::Video, Direction::RecvOnly, None, None, None);
+        }
+        change.add_channel("room".to_owned());
+        let Some((offer, pending)) = change.apply() else {
+            return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
+        };
+        let layers = LAYERS
+            .iter()
+            .map(|layer| Sending {
+                rid: Rid::from(layer.name),
+                sequence: 1000,
+                picture: 0,
+                key: true,
+                on: true,
+            })
+            .collect();
+        let own = Self {
+            rtc,
+            address,
+            due: now,
+            pending: Some(pending),
+            mid,
+            layers,
+            channel: None,
+            next_frame: now,
+            frame: 0,
+            next_report: now,
+            connected: false,
+            cap,
+            estimate: 0.0,
+            limit: 0.0,
+            notice: 0,
+            counts: Counts::default(),
+            view: None,
+            datagrams: VecDeque::new(),
+        };
+        Ok((own, offer))
+    }
+
+    /// Takes the answer to its offer.
+    ///
+    /// # Errors
+    /// The answer does not belong to the offer.
+    pub fn accept(&mut self, answer: SdpAnswer) -> Result<(), RtcError> {
+        if let Some(pending) = self.pending.take() {
+            self.rtc.sdp_api().accept_answer(pending, answer)?;
+        }
+        self.mutate(|_| {});
+        Ok(())
+    }
+
+    /// Its counts.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether it is connected.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    /// The rate at which it is held, bit/s; 0 in the natural state.
+    #[must_use]
+    pub const fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// Its congestion control's estimate of its uplink, bit/s.
+    #[must_use]
+    pub const fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// The latest view that the room has told it.
+    #[must_use]
+    pub const fn view(&self) -> Option<&Value> {
+        self.view.as_ref()
+    }
+
+    /// Sends a message on the data channel.
+    pub fn say(&mut self, text: &str) {
+        let Some(channel) = self.channel else { return };
+        self.mutate(|rtc| {
+            if let Some(mut channel) = rtc.channel(channel) {
+                // A message that does not fit is lost, as any other may be.
+                let _ = channel.write(false, text.as_bytes());
+            }
+        });
+    }
+
+    /// Takes a datagram.
+    pub fn receive(&mut self, now: Instant, source: SocketAddr, bytes: &[u8]) {
+        let Ok(contents) = bytes.try_into() else { return };
+        let destination = self.address;
+        let input = Input::Receive(now, Receive { proto: Protocol::Udp, source, destination, contents });
+        self.mutate(|rtc| {
+            if rtc.handle_input(input).is_err() {
+                rtc.disconnect();
+            }
+        });
+    }
+
+    /// When [`Self::advance`] has to be called at the latest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Instant {
+        self.due.min(if self.connected { self.next_frame.min(self.next_report) } else { self.due })
+    }
+
+    /// The next datagram to send.
+    pub fn poll_datagram(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        self.datagrams.pop_front()
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, now: Instant) {
+        if now >= self.due {
+            self.mutate(|rtc| {
+                if rtc.handle_input(Input::Timeout(now)).is_err() {
+                    rtc.disconnect();
+                }
+            });
+        }
+        if self.connected && now >= self.next_frame {
+            self.next_frame = (self.next_frame + Duration::from_secs_f64(1.0 / FPS)).max(now);
+            self.send_frame(now);
+        }
+        if self.connected && now >= self.next_report {
+            self.next_report = now + REPORT;
+            self.say(&json!({"t": "up", "estimate": self.estimate}).to_string());
+            let desired = Bitrate::bps((self.cap * 1.2) as u64);
+            self.mutate(|rtc| rtc.bwe().set_desired_bitrate(desired));
+        }
+    }
+
+    fn mutate(&mut self, act: impl FnOnce(&mut Rtc)) {
+        act(&mut self.rtc);
+        loop {
+            match self.rtc.poll_output() {
+                Ok(Output::Timeout(at)) => {
+                    self.due = at;
+                    return;
+                }
+                Ok(Output::Transmit(datagram)) => {
+                    self.datagrams.push_back((datagram.destination, datagram.contents.to_vec()))
+                }
+                Ok(Output::Event(event)) => self.on_event(event),
+                Err(_) => {
+                    self.rtc.disconnect();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => self.connected = true,
+            Event::ChannelOpen(channel, _) => self.channel = Some(channel),
+            Event::ChannelData(data) => self.on_message(data.id, &data.data),
+            Event::KeyframeRequest(request) => {
+                self.counts.keys += 1;
+                for layer in &mut self.layers {
+                    layer.key |= request.rid.is_none_or(|rid| rid == layer.rid);
+                }
+            }
+            Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => self.estimate = estimate.as_f64(),
+            Event::RtpPacket(packet) => {
+                self.counts.packets += 1;
+                self.counts.received += packet.payload.len() as u64;
+            }
+            _ => {}
+        }
+    }
+
+    fn on_message(&mut self, channel: ChannelId, bytes: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(bytes) else { return };
+        if message["t"] == "view" {
+            let views = message["own"]["views"].as_array();
+            self.counts.reasons +=
+                u64::from(views.is_some_and(|views| views.iter().any(|view| view["why"].is_string())));
+            self.view = Some(message);
+            return;
+        }
+        if message["t"] != "notice" {
+            return;
+        }
+        let sequence = message["sequence"].as_u64().unwrap_or(0);
+        if sequence > self.notice {
+            self.notice = sequence;
+            self.limit = message["rate"].as_f64().unwrap_or(0.0);
+            self.counts.notices += 1;
+        }
+        let text = json!({"t": "ack", "sequence": sequence}).to_string();
+        // Written without a drain: this runs within one.
+        if let Some(mut channel) = self.rtc.channel(channel) {
+            let _ = channel.write(false, text.as_bytes());
+        }
+    }
+
+    /// Sends a frame of each layer, as a browser does: from below, as far as estimate and limit reach.
+    fn send_frame(&mut self, now: Instant) {
+        let held = if self.limit > 0.0 { self.limit } else { f64::INFINITY };
+        let mut left = self.cap.min(self.estimate * 0.9).min(held);
+        let params = self.rtc.codec_config().params();
+        let Some(kind) = params.iter().find(|one| one.spec().codec == Codec::Vp8).map(|one| one.pt()) else {
+            return;
+        };
+        self.frame += 1;
+        let time = (self.frame as f64 * 90_000.0 / FPS) as u32;
+        for (index, pattern) in LAYERS.iter().enumerate() {
+            let wanted = self.cap * pattern.share;
+            let rate = wanted.min(left);
+            let layer = &mut self.layers[index];
+            let on = index == 0 || rate >= wanted * if layer.on { 0.5 } else { 0.7 };
+            layer.key |= on && !layer.on;
+            layer.on = on;
+            if !on {
+                continue;
+            }
+            left -= rate;
+            let frame = if std::mem::take(&mut layer.key) { pattern.key } else { pattern.delta };
+            let mut frame = frame.to_vec();
+            frame.resize(frame.len().max((rate / FPS / 8.0) as usize), 0);
+            layer.picture = (layer.picture + 1) & 0x7fff;
+            let picture = layer.picture;
+            let parts = frame.len().div_ceil(PAYLOAD);
+            for (part, bytes) in frame.chunks(PAYLOAD).enumerate() {
+                // Payload descriptor of RFC 7741: extended, start of partition, a picture id of 15 bits.
+                let first = if part == 0 { 0x90 } else { 0x80 };
+                let mut payload = vec![first, 0x80, 0x80 | (picture >> 8) as u8, picture as u8];
+                payload.extend_from_slice(bytes);
+                let layer = &mut self.layers[index];
+                layer.sequence += 1;
+                let (rid, sequence, mid) = (layer.rid, layer.sequence, self.mid);
+                self.counts.sent += payload.len() as u64;
+                let values = ExtensionValues { mid: Some(mid), rid: Some(rid), ..Default::default() };
+                let write = RtpWrite::new(kind, sequence.into(), time, now, payload)
+                    .marker(part + 1 == parts)
+                    .nackable(true)
+                    .ext_vals(values);
+                self.mutate(|rtc| {
+                    if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, Some(rid)) {
+                        stream.write_rtp(write);
+                    }
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The page and its requests: rooms by name, tokens, origins, limits.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+use serde::Deserialize;
+use serde_json::json;
+use str0m::change::SdpOffer;
+
+use crate::driver::{Handle, Request as Ask};
+use crate::http::{Answer, HttpError, Request};
+use crate::session::{Join, JoinError};
+use crate::token::{Pass, Role, Secret, hex, is_room_name};
+
+/// Connections that are served at the same time.
+const MOST_CONNECTIONS: usize = 64;
+/// Rooms of one server.
+const MOST_ROOMS: usize = 16;
+/// Offers that one room takes in a minute.
+const MOST_OFFERS: usize = 120;
+
+/// Configuration of a server.
+#[derive(Debug, Clone)]
+pub struct WebConfig {
+    /// Address of the media sockets.
+    pub media: IpAddr,
+    /// Origins from which pages may ask; pages of this server's own loopback address always may.
+    pub origins: Vec<String>,
+    /// The configuration of each room.
+    pub room: RoomConfig,
+    /// The secret that signs tokens.
+    pub secret: Secret,
+}
+
+/// A running room, and when its latest offers came.
+#[derive(Debug)]
+struct Open {
+    handle: Handle,
+    offers: Vec<Instant>,
+}
+
+/// The server of the page.
+#[derive(Debug)]
+pub struct Web {
+    config: WebConfig,
+    rooms: Mutex<BTreeMap<String, Open>>,
+    busy: AtomicUsize,
+}
+
+/// The body of a request to join.
+#[derive(Deserialize)]
+struct Joining {
+    name: String,
+    offer: SdpOffer,
+    #[serde(default)]
+    resume: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Choosing {
+    policy: RoomPolicy,
+}
+
+/// Bytes that nobody can guess.
+///
+/// # Errors
+/// The system has no source of randomness.
+pub fn unguessable() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The present time in seconds since 1970.
+#[must_use]
+pub fn unix_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+impl Web {
+    /// Makes a server without rooms.
+    #[must_use]
+    pub fn new(config: WebConfig) -> Arc<Self> {
+        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), busy: AtomicUsize::new(0) })
+    }
+
+    /// A token for a room.
+    #[must_use]
+    pub fn token(&self, room: &str, role: Role, lasts: Duration) -> String {
+        let expires = unix_time() + lasts.as_secs();
+        self.config.secret.sign(&Pass { room: room.to_owned(), role, expires })
+    }
+
+    /// The room of a name, started if need be; one that has ended is replaced.
+    ///
+    /// # Errors
+    /// There are too many rooms, or its socket cannot be bound.
+    pub fn room(&self, name: &str) -> io::Result<Handle> {
+        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = rooms.get(name) {
+            return Ok(open.handle.clone());
+        }
+        if rooms.len() >= MOST_ROOMS {
+            return Err(io::Error::other(format!("there are {MOST_ROOMS} rooms already")));
+        }
+        let handle = Handle::start(name, self.config.media, self.config.room)?;
+        rooms.insert(name.to_owned(), Open { handle: handle.clone(), offers: Vec::new() });
+        Ok(handle)
+    }
+
+    /// Serves connections until the listener fails.
+    ///
+    /// # Errors
+    /// The listener failed.
+    pub fn serve(self: &Arc<Self>, listener: &TcpListener) -> io::Result<()> {
+        loop {
+            let (mut connection, _) = listener.accept()?;
+            let web = self.clone();
+            if self.busy.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
+                self.busy.fetch_sub(1, Ordering::SeqCst);
+                continue;
+            }
+            let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
+                web.answer(&mut connection);
+                web.busy.fetch_sub(1, Ordering::SeqCst);
+            });
+            if spawned.is_err() {
+                self.busy.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    fn answer(&self, connection: &mut TcpStream) {
+        let answer = match Request::read(connection) {
+            Ok(request) => self.route(&request),
+            Err(error @ HttpError::TooLong) => Answer::refusal(413, &error.to_string()),
+            Err(error) => Answer::refusal(400, &error.to_string()),
+        };
+        // A connection that ended needs no answer.
+        let _ = answer.write(connection);
+    }
+
+    /// Answers one request.
+    #[must_use]
+    pub fn route(&self, request: &Request) -> Answer {
+        if !self.is_own_host(request) {
+            return Answer::refusal(403, "this host name is not served here");
+        }
+        let page = |kind, text: &str| Answer { status: 200, kind, body: text.as_bytes().to_vec() };
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/") => page("text/html; charset=utf-8", include_str!("../page/page.html")),
+            ("GET", "/page.js") => page("text/javascript; charset=utf-8", include_str!("../page/page.js")),
+            ("GET", "/client.js") => {
+                page("text/javascript; charset=utf-8", include_str!("../page/client.js"))
+            }
+            ("GET", "/page.css") => page("text/css; charset=utf-8", include_str!("../page/page.css")),
+            ("GET", "/state") => {
+                self.with_room(request, Role::Guest, |open, _| Answer::json(open.handle.published().state))
+            }
+            ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| Answer {
+                status: 200,
+                kind: "text/plain; version=0.0.4",
+                body: open.handle.published().metrics.into_bytes(),
+            }),
+            ("POST", "/join" | "/policy" | "/leave") if !self.is_own_origin(request) => {
+                Answer::refusal(403, "pages of this origin may not ask here")
+            }
+            ("POST", "/join") => self.join(request),
+            ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
+                let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
+                    return Answer::refusal(400, "the policy is plain, last-n or plum");
+                };
+                open.handle.ask(Ask::Policy(choice.policy));
+                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+            }),
+            // A page that closes can send no header: the resume token is what shows that the seat is its own.
+            ("POST", "/leave") => {
+                let token = String::from_utf8_lossy(&request.body).into_owned();
+                let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(open) = request.asked("room").and_then(|room| rooms.get(room)) {
+                    open.handle.ask(Ask::Leave(token));
+                }
+                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+            }
+            _ => Answer::refusal(404, "there is no such page"),
+        }
+    }
+
+    /// Whether the request names a host of this server: a foreign name that resolves to this machine is refused.
+    fn is_own_host(&self, request: &Request) -> bool {
+        let Some(host) = request.header("host") else { return false };
+        is_loopback_name(host) || self.config.origins.iter().any(|origin| host_of(origin) == Some(host))
+    }
+
+    /// Whether the page that asks is of this server. Programs send no origin.
+    fn is_own_origin(&self, request: &Request) -> bool {
+        let Some(origin) = request.header("origin") else { return true };
+        let listed = self.config.origins.iter().any(|known| known == origin);
+        listed
+            || host_of(origin)
+                .is_some_and(|host| is_loopback_name(host) && Some(host) == request.header("host"))
+    }
+
+    fn pass(&self, request: &Request) -> Result<Pass, Answer> {
+        let token = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        let token = token.ok_or_else(|| Answer::refusal(403, "a token is missing"))?;
+        let pass = self
+            .config
+            .secret
+            .check(token, unix_time())
+            .map_err(|error| Answer::refusal(403, &error.to_string()))?;
+        if is_room_name(&pass.room) { Ok(pass) } else { Err(Answer::refusal(403, "the token names no room")) }
+    }
+
+    /// Answers for the room of the token.
+    fn with_room(
+        &self,
+        request: &Request,
+        least: Role,
+        answer: impl FnOnce(&mut Open, &Request) -> Answer,
+    ) -> Answer {
+        let pass = match self.pass(request) {
+            Ok(pass) if pass.role >= least => pass,
+            Ok(_) => return Answer::refusal(403, "only a host may do this"),
+            Err(refusal) => return refusal,
+        };
+        if let Err(error) = self.room(&pass.room) {
+            return Answer::refusal(503, &error.to_string());
+        }
+        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        match rooms.get_mut(&pass.room) {
+            Some(open) => answer(open, request),
+            None => Answer::refusal(503, "the room has ended"),
+        }
+    }
+
+    fn join(&self, request: &Request) -> Answer {
+        let pass = match self.pass(request) {
+            Ok(pass) => pass,
+            Err(refusal) => return refusal,
+        };
+        let Ok(joining) = serde_json::from_slice::<Joining>(&request.body) else {
+            return Answer::refusal(400, "a request to join has a name and an offer");
+        };
+        let Ok(token) = unguessable() else {
+            return Answer::refusal(503, "there is no source of randomness");
+        };
+        let token = hex(&token);
+        let handle = match self.admit(&pass.room) {
+            Ok(handle) => handle,
+            Err(refusal) => return refusal,
+        };
+        let host = pass.role == Role::Host;
+        let join = Join {
+            name: joining.name,
+            host,
+            offer: joining.offer,
+            resume: joining.resume,
+            token: token.clone(),
+        };
+        match handle.join(join) {
+            Some(Ok(joined)) => Answer::json(
+                json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room})
+                    .to_string(),
+            ),
+            Some(Err(error @ JoinError::Full)) => Answer::refusal(429, &error.to_string()),
+            Some(Err(error)) => Answer::refusal(400, &error.to_string()),
+            None => {
+                let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+                rooms.remove(&pass.room);
+                Answer::refusal(503, "the room has ended; the next request starts it again")
+            }
+        }
+    }
+
+    /// The room of a request to join, if it does not take too many.
+    fn admit(&self, room: &str) -> Result<Handle, Answer> {
+        self.room(room).map_err(|error| Answer::refusal(503, &error.to_string()))?;
+        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = rooms.get_mut(room).ok_or_else(|| Answer::refusal(503, "the room has ended"))?;
+        let now = Instant::now();
+        open.offers.retain(|at| now.saturating_duration_since(*at) < Duration::from_secs(60));
+        if open.offers.len() >= MOST_OFFERS {
+            return Err(Answer::refusal(429, "the room has had too many offers in the last minute"));
+        }
+        open.offers.push(now);
+        Ok(open.handle.clone())
+    }
+}
+
+/// The host, with its port, of an origin.
+fn host_of(origin: &str) -> Option<&str> {
+    origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"))
+}
+
+/// Whether a host, perhaps with a port, is a name of the loopback interface.
+fn is_loopback_name(host: &str) -> bool {
+    let name = host
+        .rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(host, |(name, _)| name);
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}

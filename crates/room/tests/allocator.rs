@@ -1,0 +1,102 @@
+//! The allocator's lines: what a server of others asks, and what it is told.
+
+use airbound_room::allocator::Allocator;
+use airbound_senders::conference::room::RoomConfig;
+use serde_json::{Value, json};
+
+fn answer(allocator: &mut Allocator, line: &Value) -> Value {
+    let reply = allocator.answer(&line.to_string()).expect("an answer");
+    serde_json::to_value(reply).expect("JSON")
+}
+
+fn join_all(members: u16) -> Vec<Value> {
+    let mut inputs = Vec::new();
+    for member in 1..=members {
+        inputs.push(json!({"join": {"member": member}}));
+        inputs.push(json!({"layers": {"source": member, "rates": [120_000, 360_000, 1_000_000]}}));
+        let views: Vec<Value> = (1..=members).map(|from| json!({"from": from, "largest": 2})).collect();
+        inputs.push(json!({"views": {"viewer": member, "views": views}}));
+    }
+    inputs
+}
+
+#[test]
+fn a_room_is_decided_with_reasons_in_the_callers_time() {
+    let mut allocator = Allocator::new(RoomConfig::default());
+    let mut inputs = join_all(3);
+    inputs.push(json!({"down": {"member": 1, "rate": 600_000, "sent": 590_000}}));
+    let reply = answer(&mut allocator, &json!({"room": "a", "at": 1000, "inputs": inputs}));
+    let forwards: Vec<&Value> = reply["actions"]
+        .as_array()
+        .expect("actions")
+        .iter()
+        .filter(|one| one["forward"]["viewer"] == 1)
+        .collect();
+    assert_eq!(forwards.len(), 2);
+    assert_eq!(reply["next"], 1200);
+    let reason = reply["reasons"]
+        .as_array()
+        .expect("reasons")
+        .iter()
+        .find(|one| one["viewer"] == 1)
+        .expect("a reason");
+    assert_eq!(reason["binding"], json!(["capacity"]));
+    assert!(reason["text"].as_str().is_some_and(|text| text.contains("downlink")), "{reason}");
+    // Rooms are apart, and the same lines give the same answers.
+    let mut again = Allocator::new(RoomConfig::default());
+    let line = json!({"room": "b", "at": 1000, "inputs": join_all(3)});
+    let (one, other) = (answer(&mut allocator, &line), answer(&mut again, &line));
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_held_sender_is_named_with_a_number_to_acknowledge() {
+    let mut allocator = Allocator::new(RoomConfig { rho: 0.0, ..RoomConfig::default() });
+    let mut held = None;
+    for step in 0..40_u64 {
+        let mut inputs = if step == 0 { join_all(4) } else { Vec::new() };
+        inputs.push(json!({"up": {"member": 1, "rate": 1_400_000, "kind": "exact"}}));
+        inputs.push(json!({"down": {"member": 1, "rate": 400_000, "kind": "exact"}}));
+        for member in 2..=4 {
+            // Others have links that are as narrow: what member 1 sends cannot be shown.
+            inputs.push(json!({"up": {"member": member, "rate": 1_400_000, "kind": "exact"}}));
+            inputs.push(json!({"down": {"member": member, "rate": 400_000, "kind": "exact"}}));
+        }
+        let reply = answer(&mut allocator, &json!({"room": "a", "at": 1000 + step * 200, "inputs": inputs}));
+        for action in reply["actions"].as_array().expect("actions") {
+            if action["hold"]["rate"].as_u64().is_some_and(|rate| rate > 0) {
+                held = Some(action["hold"].clone());
+            }
+        }
+        if let Some(hold) = &held {
+            let ack = json!({"ack": {"member": hold["member"], "sequence": hold["sequence"]}});
+            answer(&mut allocator, &json!({"room": "a", "at": 1000 + step * 200, "inputs": [ack]}));
+        }
+    }
+    let held = held.expect("a hold");
+    assert!(held["rate"].as_u64().is_some_and(|rate| rate < 1_400_000), "{held}");
+}
+
+#[test]
+fn wrong_lines_are_answered_with_a_sentence_and_end_nothing() {
+    let mut allocator = Allocator::new(RoomConfig::default());
+    for line in [
+        "",
+        "{",
+        "[]",
+        r#"{"rooms":"a"}"#,
+        r#"{"room":"a","inputs":[{"jump":{}}]}"#,
+        r#"{"room":"a","inputs":[{"join":{"member":70000}}]}"#,
+    ] {
+        let error = allocator.answer(line).expect_err(line).to_string();
+        assert!(!error.is_empty());
+    }
+    let wrong = r#"{"room":"a","inputs":[{"config":{"headroom":7}}]}"#;
+    assert!(allocator.answer(wrong).expect_err("out of range").to_string().contains("headroom"));
+    let mut out = Vec::new();
+    let lines = "nonsense\n{\"room\":\"a\",\"at\":5}\n";
+    allocator.serve(lines.as_bytes(), &mut out).expect("served");
+    let out = String::from_utf8(out).expect("text");
+    assert_eq!(out.lines().count(), 2);
+    assert!(out.starts_with("{\"error\""), "{out}");
+}

@@ -1,0 +1,8 @@
+//! The tests of the room: one program, which links once.
+
+mod allocator;
+mod loopback;
+mod parsers;
+mod virtual_time;
+mod web;
+mod world;

@@ -1,0 +1,116 @@
+//! str0m at both ends in virtual time: media flow, holds are obeyed, a narrow link punishes nobody else, faults stay where they are.
+
+use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+
+use crate::world::World;
+
+const WIDE: f64 = 20e6;
+
+fn config(policy: RoomPolicy) -> RoomConfig {
+    RoomConfig { policy, rho: 0.0, ..RoomConfig::default() }
+}
+
+#[test]
+fn all_see_all_with_reasons() {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..4).for_each(|_| world.add(1e6, WIDE, 5));
+    world.run_until(15.0);
+    for guest in &world.guests {
+        let counts = guest.synthetic.counts();
+        assert!(guest.synthetic.is_connected() && counts.reasons > 0, "{counts:?}");
+        let view = guest.synthetic.view().expect("a view");
+        let views = view["own"]["views"].as_array().expect("views");
+        assert_eq!(views.len(), 3);
+        for one in views {
+            assert!(one["layer"].is_u64() && one["why"].as_str().is_some_and(|why| !why.is_empty()), "{one}");
+        }
+    }
+}
+
+#[test]
+fn the_best_layer_is_reached_where_links_are_wide() {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..3).for_each(|_| world.add(1e6, WIDE, 3));
+    world.run_until(30.0);
+    let received = world.received_until(40.0);
+    // The largest of three layers has 68 % of a camera's 1 Mb/s.
+    assert!(received.iter().all(|rate| *rate > 2.0 * 0.68e6 * 0.85), "{received:?}");
+}
+
+#[test]
+fn plum_lets_the_narrow_half_duplex_link_send_more() {
+    let sent = |policy| {
+        let mut world = World::new(config(policy));
+        world.add(1.5e6, 2.0e6, 4);
+        (0..3).for_each(|_| world.add(1.5e6, WIDE, 4));
+        world.run_until(25.0);
+        let before = world.guests[0].synthetic.counts().sent;
+        world.run_until(65.0);
+        (world.guests[0].synthetic.counts().sent - before) as f64 * 8.0 / 40.0
+    };
+    let (plain, plum) = (sent(RoomPolicy::Plain), sent(RoomPolicy::Plum));
+    assert!(plum > plain * 1.1, "plain {plain:.0}, plum {plum:.0} bit/s");
+}
+
+#[test]
+fn a_link_that_collapses_punishes_nobody_else_and_recovers() {
+    let mut world = World::new(config(RoomPolicy::Plum));
+    (0..4).for_each(|_| world.add(1e6, WIDE, 4));
+    world.run_until(30.0);
+    // What the others send to each other: the one on the bad link sends less itself.
+    let among = |world: &World| -> Vec<f64> {
+        let rate = |viewer: usize| {
+            let views = world.guests[viewer].synthetic.view().expect("a view")["own"]["views"].clone();
+            let views = views.as_array().expect("views").clone();
+            let others = views.iter().filter(|one| one["from"] != world.guests[0].id);
+            others.map(|one| one["rate"].as_f64().unwrap_or(0.0)).sum::<f64>()
+        };
+        (1..4).map(rate).collect()
+    };
+    let before = among(&world);
+    world.guests[0].link.set_rate(300e3);
+    world.run_until(45.0);
+    let during = among(&world);
+    for (before, during) in before.iter().zip(&during) {
+        assert!(*during > before * 0.95, "{before} then {during}");
+    }
+    world.guests[0].link.set_rate(WIDE);
+    world.run_until(75.0);
+    let received = world.received_until(80.0);
+    assert!(received[0] > 1e6, "{received:?}");
+}
+
+#[test]
+fn losses_an_absence_and_lies_stay_with_their_participant() {
+    let mut world = World::new(config(RoomPolicy::Plum));
+    (0..4).for_each(|_| world.add(0.8e6, WIDE, 4));
+    world.run_until(15.0);
+    world.guests[0].loses = 20;
+    for step in 0..20 {
+        for lie in [
+            r#"{"t":"up","estimate":1e300}"#,
+            r#"{"t":"up","estimate":-5}"#,
+            r#"{"t":"up","estimate":null}"#,
+            r#"{"t":"views","views":[{"from":1,"largest":200,"priority":9},{"from":999,"largest":2}]}"#,
+            r#"{"t":"ack","sequence":4294967295}"#,
+            "{",
+            "\u{0}",
+        ] {
+            world.guests[1].synthetic.say(lie);
+        }
+        world.run_until(15.0 + f64::from(step) * 0.25);
+    }
+    world.guests[2].away = true;
+    let received = world.received_until(50.0);
+    assert!(received[3] > 0.5e6, "{received:?}");
+    assert_eq!(world.session.members(), 3, "the absent one lost its seat");
+}
+
+#[test]
+fn virtual_time_is_fast() {
+    let began = std::time::Instant::now();
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..3).for_each(|_| world.add(0.5e6, WIDE, 3));
+    world.run_until(20.0);
+    assert!(began.elapsed().as_secs_f64() < 20.0, "{:?}", began.elapsed());
+}

@@ -1,0 +1,80 @@
+//! The page's requests: tokens, roles, origins, host names.
+
+use std::time::Duration;
+
+use airbound_room::http::Request;
+use airbound_room::token::{Role, Secret};
+use airbound_room::web::{Web, WebConfig};
+use airbound_senders::conference::room::RoomConfig;
+
+use crate::world::prepare;
+
+fn web() -> std::sync::Arc<Web> {
+    prepare();
+    Web::new(WebConfig {
+        media: "127.0.0.1".parse().expect("an address"),
+        origins: vec!["https://room.example".to_owned()],
+        room: RoomConfig::default(),
+        secret: Secret::new(b"a secret of the test"),
+    })
+}
+
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
+    let mut all = vec![("host".to_owned(), "127.0.0.1:8088".to_owned())];
+    for (name, value) in headers {
+        all.retain(|(known, _)| known != name);
+        all.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let (method, path, query) = (method.to_owned(), path.to_owned(), query.to_owned());
+    Request { method, path, query, headers: all, body: body.as_bytes().to_vec() }
+}
+
+#[test]
+fn the_state_needs_a_token_and_the_policy_a_host() {
+    let web = web();
+    let bearer = |role| format!("Bearer {}", web.token("blue", role, Duration::from_secs(60)));
+    let (host, guest) = (bearer(Role::Host), bearer(Role::Guest));
+    let status = |method, path, token: Option<&str>, body| {
+        let headers: Vec<(&str, &str)> = token.map(|token| ("authorization", token)).into_iter().collect();
+        web.route(&request(method, path, &headers, body)).status
+    };
+    assert_eq!(status("GET", "/", None, ""), 200);
+    assert_eq!(status("GET", "/state", None, ""), 403);
+    assert_eq!(status("GET", "/state", Some("Bearer blue.host.99999999999.00"), ""), 403);
+    assert_eq!(status("GET", "/state", Some(&guest), ""), 200);
+    assert_eq!(status("GET", "/metrics", Some(&guest), ""), 200);
+    let plain = r#"{"policy":"plain"}"#;
+    assert_eq!(status("POST", "/policy", Some(&guest), plain), 403);
+    assert_eq!(status("POST", "/policy", Some(&host), plain), 204);
+    assert_eq!(status("POST", "/policy", Some(&host), r#"{"policy":"best"}"#), 400);
+    assert_eq!(status("POST", "/join", Some(&guest), "{}"), 400);
+    assert_eq!(status("GET", "/../etc/passwd", None, ""), 404);
+}
+
+#[test]
+fn pages_of_other_origins_and_foreign_host_names_are_refused() {
+    let web = web();
+    let token = format!("Bearer {}", web.token("blue", Role::Host, Duration::from_secs(60)));
+    let status = |host: &str, origin: &str| {
+        let headers = [("host", host), ("origin", origin), ("authorization", token.as_str())];
+        web.route(&request("POST", "/policy", &headers, r#"{"policy":"plain"}"#)).status
+    };
+    assert_eq!(status("127.0.0.1:8088", "http://127.0.0.1:8088"), 204);
+    assert_eq!(status("room.example", "https://room.example"), 204);
+    assert_eq!(status("127.0.0.1:8088", "http://127.0.0.1:9999"), 403);
+    assert_eq!(status("127.0.0.1:8088", "https://evil.example"), 403);
+    assert_eq!(status("evil.example", "https://evil.example"), 403);
+    assert_eq!(status("127.0.0.1.evil.example:8088", "http://127.0.0.1:8088"), 403);
+}
+
+#[test]
+fn offers_that_are_none_are_refused_and_there_are_not_too_many() {
+    let web = web();
+    let token = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(60)));
+    let headers = [("authorization", token.as_str())];
+    let body = r#"{"name":"x","offer":{"type":"offer","sdp":"v=0\r\n"}}"#;
+    let statuses: Vec<u16> =
+        (0..130).map(|_| web.route(&request("POST", "/join", &headers, body)).status).collect();
+    assert!(statuses.iter().all(|status| [400, 429].contains(status)), "{statuses:?}");
+}

@@ -1,0 +1,57 @@
+//! Errors about the parameters of a slot: which one is wrong, and what is allowed.
+
+use crate::error::ScenarioError;
+use crate::section::Section;
+
+/// The error for a problem with the parameters in `table`, which is the value of `key` in `section`. `check` judges parameters.
+pub(super) fn wrong(
+    (section, key): (&Section<'_>, &str),
+    table: &Section<'_>,
+    parameters: &toml::Table,
+    problem: &str,
+    check: impl Fn(toml::Table) -> Result<(), String>,
+) -> ScenarioError {
+    // A sentence about one parameter begins with its name; its position may be a `--set` instead of the table.
+    let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
+    if let Some((name, problem)) = table.entries().iter().find_map(|(name, _)| Some((name, about(name)?))) {
+        return table.wrong(name, problem);
+    }
+    let blamed = blamed(parameters, problem, check);
+    match blamed.as_ref().and_then(|(name, allowed)| Some((name, table.get(name)?, allowed))) {
+        Some((name, node, allowed)) => {
+            table.wrong(name, format!("is {}; allowed is {allowed}", node.value.describe()))
+        }
+        None => section.wrong(key, format!("is wrong: {problem}")),
+    }
+}
+
+/// The parameter to blame for a problem with the type of one, and the values that it may have.
+fn blamed(
+    parameters: &toml::Table,
+    problem: &str,
+    check: impl Fn(toml::Table) -> Result<(), String>,
+) -> Option<(String, String)> {
+    // Of an unknown name the allowed ones are other names, not values.
+    if !problem.starts_with("unknown variant") && !problem.starts_with("invalid") {
+        return None;
+    }
+    let without = |name: &str| {
+        let mut others = parameters.clone();
+        others.remove(name);
+        others
+    };
+    let (name, _) =
+        parameters.iter().find(|(name, _)| check(without(name)).err().as_deref() != Some(problem))?;
+    // A word that is no choice brings out the choices.
+    let mut asked = without(name);
+    asked.insert(name.clone(), toml::Value::String("?".to_owned()));
+    let choices = check(asked).err().filter(|problem| problem.contains("unknown variant"));
+    let allowed = choices.as_deref().and_then(allowed).or_else(|| allowed(problem))?;
+    Some((name.clone(), allowed))
+}
+
+/// The values that the reader's sentence allows.
+fn allowed(problem: &str) -> Option<String> {
+    let (_, allowed) = problem.split_once("expected ").or_else(|| problem.split_once("allowed is "))?;
+    Some(if allowed == "f64" { "a number".to_owned() } else { allowed.to_owned() })
+}

@@ -1,0 +1,198 @@
+//! Coordination of the two directions of each measured link (Plum, Sec. III-D), for links whose estimates may be lower bounds.
+//!
+//! A link takes part as a bottleneck once both of its estimates are exact; before, its capacity is at least what the application can use.
+//! While a direction is held its natural estimate freezes. It ages, so the hold is released briefly to look again.
+
+use airbound_units::{BitRate, Instant};
+
+use super::config::RoomConfig;
+use super::estimate::{Estimate, EstimateKind};
+use crate::conference::plum::{Capacity, ClientId, Reading, State};
+use crate::conference::problem::{Problem, Share, User};
+use crate::conference::qoe::Qoe;
+
+/// One member's link under coordination.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Link {
+    pub(super) up: Option<Estimate>,
+    pub(super) down: Option<Estimate>,
+    pub(super) weight: f64,
+    /// Both estimates were exact.
+    measured: bool,
+    capacity: Capacity,
+    pub(super) state: State,
+    pub(super) target: Option<Share>,
+    /// When the hold is released for a look, or the look ends.
+    turn: Option<Instant>,
+    looking: bool,
+}
+
+/// The problem in force, with the members that take part.
+#[derive(Debug, Clone)]
+pub(super) struct InForce {
+    pub(super) members: Vec<ClientId>,
+    pub(super) problem: Problem,
+}
+
+/// Decides for all links.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Coordinator {
+    pub(super) next: Instant,
+    pub(super) stale: bool,
+    pub(super) in_force: Option<InForce>,
+    pub(super) solved: u64,
+    pub(super) failed: u64,
+}
+
+impl Link {
+    pub(super) fn new(weight: f64) -> Self {
+        Self { weight, ..Self::default() }
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.state != State::Natural
+    }
+
+    /// Releases the link, as another policy needs none of it.
+    pub(super) fn release(&mut self) {
+        *self = Self { up: self.up, down: self.down, ..Self::new(self.weight) };
+    }
+
+    /// The rate at which forwarding to this member is held.
+    pub(super) fn forwarding_limit(&self) -> Option<BitRate> {
+        self.state.server_limit()
+    }
+
+    /// Takes the present estimates. A held direction tells nothing about its link unless it exceeds what was known.
+    fn read(&mut self, now: Instant, config: &RoomConfig) {
+        let (Some(up), Some(down)) = (self.up, self.down) else { return };
+        let exact = |estimate: Estimate| estimate.kind_at(now, config.fresh) == EstimateKind::Exact;
+        let (up_held, down_held) = (
+            matches!(self.state, State::ClientConstrained { .. }),
+            matches!(self.state, State::ServerConstrained { .. }),
+        );
+        if !self.is_held() && !self.looking {
+            self.measured = exact(up) && exact(down);
+        }
+        if !self.measured {
+            return;
+        }
+        let known = self.capacity.natural();
+        if !up_held || known.is_none_or(|known| up.rate > known.up) {
+            self.capacity.on_up(up.rate);
+        }
+        if !down_held || known.is_none_or(|known| down.rate > known.down) {
+            self.capacity.on_down(down.rate);
+        }
+        self.capacity.check(Reading::Latest);
+    }
+
+    /// The capacity that counts: a link that was not measured has all that the application can use.
+    fn user(&self, most: BitRate) -> Option<User> {
+        let (up, down) = (self.up?, self.down?);
+        let capacity = match self.capacity.sum(self.state) {
+            Some(sum) if self.measured => sum,
+            _ => most.max(up.rate + down.rate),
+        };
+        Some(User { capacity, weight: self.weight })
+    }
+
+    /// Follows a new target. Forwarding is never held below the least bitrate of each of `viewers` other members.
+    fn follow(&mut self, target: Share, now: Instant, config: &RoomConfig, viewers: u64) {
+        self.target = Some(target);
+        if !self.measured || self.looking {
+            self.state = State::Natural;
+            return;
+        }
+        self.capacity.act(self.state);
+        let Some(natural) = self.capacity.natural() else { return };
+        // What an application cannot use is not given up.
+        let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
+        let natural = Share { up: natural.up.min(config.source), down: natural.down.min(most) };
+        let floor = BitRate::from_bps(config.least.as_bps().saturating_mul(viewers)).min(natural.down);
+        let state = State::towards(Share { down: target.down.max(floor), ..target }, natural);
+        if state != State::Natural && self.turn.is_none() {
+            self.turn = Some(now + config.look_every);
+        } else if state == State::Natural {
+            self.turn = None;
+        }
+        self.state = state;
+    }
+}
+
+impl Coordinator {
+    /// When [`Self::advance`] has to be called.
+    pub(super) fn next_deadline<'a>(&self, links: impl Iterator<Item = &'a Link>) -> Instant {
+        links.filter_map(|link| link.turn).fold(self.next, Instant::min)
+    }
+
+    /// Reads estimates, looks again where it is time, and computes new targets if a capacity changed clearly.
+    pub(super) fn advance(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
+        for (_, link) in links.iter_mut() {
+            if link.turn.is_some_and(|at| at <= now) {
+                if link.looking {
+                    // A link that was not filled during the look is no bottleneck.
+                    (link.looking, link.turn) = (false, None);
+                    self.stale = true;
+                } else {
+                    (link.looking, link.turn) = (true, Some(now + config.look));
+                    link.state = State::Natural;
+                }
+            }
+        }
+        if now < self.next && !self.stale {
+            return;
+        }
+        if now >= self.next {
+            self.next = now + config.check;
+        }
+        let mut changed = self.stale;
+        for (_, link) in links.iter_mut() {
+            let before = link.measured;
+            link.read(now, config);
+            changed |= before != link.measured
+                || link.measured && !link.looking && link.capacity.changed(link.state, config.change);
+        }
+        if changed {
+            self.solve(now, links, config);
+        }
+    }
+
+    fn solve(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
+        let viewers = links.len().saturating_sub(1).max(1) as u64;
+        let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
+        let ample = most + config.source;
+        let heard: Vec<(ClientId, User)> =
+            links.iter().filter_map(|(id, link)| Some((*id, link.user(ample)?))).collect();
+        self.stale = false;
+        if heard.len() < 2 {
+            self.in_force = None;
+            links.iter_mut().for_each(|(_, link)| link.release());
+            return;
+        }
+        let problem = Problem {
+            users: heard.iter().map(|(_, user)| *user).collect(),
+            qoe: Qoe::Linear,
+            rho: config.rho,
+            max_bitrate: most,
+            source_cap: config.source,
+            least_up: config.least,
+        };
+        self.solved += 1;
+        let shares = match problem.solve() {
+            Ok(found) if problem.validate(&found.shares).is_ok() => found.shares,
+            // An allocation in force stays.
+            _ => {
+                self.failed += 1;
+                return;
+            }
+        };
+        let members: Vec<ClientId> = heard.iter().map(|(id, _)| *id).collect();
+        for (id, link) in links.iter_mut() {
+            if let Some(at) = members.iter().position(|member| member == id) {
+                link.follow(shares[at], now, config, viewers);
+            }
+        }
+        self.in_force = Some(InForce { members, problem });
+    }
+}

@@ -1,0 +1,143 @@
+//! One member of a room: what it sends, what it wants to see, and its link.
+
+use airbound_units::{BitRate, Instant, Span};
+
+use super::choice::{MOST_LAYERS, Wish};
+use super::config::RoomConfig;
+use super::coordinate::Link;
+use crate::conference::plum::{ClientId, Outbox};
+
+/// Upper limit of the sources that one viewer can ask for.
+pub const MOST_VIEWS: usize = 64;
+
+/// A source that a viewer asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Viewing {
+    /// The source.
+    pub source: ClientId,
+    /// The largest useful layer, from 0: that of the size at which the source is shown.
+    pub largest: u8,
+    /// Importance: views of a higher number get each step first.
+    pub priority: u8,
+}
+
+/// A view with the layer forwarded now and the times of its steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watched {
+    pub(super) view: Viewing,
+    pub(super) current: Option<u8>,
+    /// Since when a higher layer has fitted.
+    fits_since: Option<Instant>,
+    /// The latest upward step.
+    raised: Option<Instant>,
+    /// Number of doublings of the dwell time.
+    doubled: u32,
+    /// Nothing was decided yet: the first decision holds at once.
+    first: bool,
+}
+
+/// Upper limit of the doublings of the dwell time; [`RoomConfig::longest_dwell`] limits it before.
+const MOST_DOUBLED: u32 = 10;
+
+/// The direction of a change of layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Raised,
+    Lowered,
+}
+
+impl Watched {
+    const fn new(view: Viewing) -> Self {
+        Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true }
+    }
+
+    fn dwell(&self, config: &RoomConfig) -> Span {
+        (config.dwell * (1 << self.doubled)).min(config.longest_dwell)
+    }
+
+    /// Follows a choice: down at once, up once it has fitted for the dwell time.
+    pub(super) fn follow(&mut self, target: Option<u8>, now: Instant, config: &RoomConfig) -> Option<Step> {
+        let first = self.first;
+        self.first = first && target.is_none();
+        if target == self.current {
+            self.fits_since = None;
+            return None;
+        }
+        if target < self.current {
+            let soon = self.raised.is_some_and(|at| now.since(at) < config.longest_dwell);
+            self.doubled = if soon { (self.doubled + 1).min(MOST_DOUBLED) } else { 0 };
+            (self.current, self.fits_since) = (target, None);
+            return Some(Step::Lowered);
+        }
+        let since = *self.fits_since.get_or_insert(now);
+        if !first && now.since(since) < self.dwell(config) {
+            return None;
+        }
+        (self.current, self.fits_since, self.raised) = (target, None, Some(now));
+        Some(Step::Raised)
+    }
+}
+
+/// A member.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) link: Link,
+    pub(super) outbox: Outbox,
+    /// Rates of its layers in bit/s, ascending where sent; 0 for a layer that is not sent.
+    pub(super) rates: [u64; MOST_LAYERS],
+    /// Its views, the most important first.
+    pub(super) watched: Vec<Watched>,
+    pub(super) spoke: Instant,
+    pub(super) probe: Option<BitRate>,
+}
+
+impl Member {
+    pub(super) fn new(weight: f64) -> Self {
+        Self {
+            link: Link::new(weight),
+            outbox: Outbox::default(),
+            rates: [0; MOST_LAYERS],
+            watched: Vec::new(),
+            spoke: Instant::ZERO,
+            probe: None,
+        }
+    }
+
+    /// Takes the rates of its layers. A layer counts for no less than those below it, so that steps never have a negative size.
+    pub(super) fn set_layers(&mut self, rates: &[BitRate]) {
+        self.rates = [0; MOST_LAYERS];
+        let mut below = 0;
+        for (slot, rate) in self.rates.iter_mut().zip(rates) {
+            if !rate.is_zero() {
+                below = below.max(rate.as_bps());
+                *slot = below;
+            }
+        }
+    }
+
+    /// Replaces its views, without itself and without repetitions; views that stay keep their layers.
+    pub(super) fn set_views(&mut self, own: ClientId, views: &[Viewing]) {
+        let mut next: Vec<Watched> = Vec::new();
+        for view in views.iter().filter(|view| view.source != own) {
+            if next.len() == MOST_VIEWS || next.iter().any(|known| known.view.source == view.source) {
+                continue;
+            }
+            let known = self.watched.iter().find(|known| known.view.source == view.source);
+            next.push(known.map_or_else(|| Watched::new(*view), |known| Watched { view: *view, ..*known }));
+        }
+        next.sort_by_key(|watched| (std::cmp::Reverse(watched.view.priority), watched.view.source));
+        self.watched = next;
+    }
+
+    /// The part of its downlink estimate that may be filled.
+    pub(super) fn downlink(&self, config: &RoomConfig) -> u64 {
+        let rate = self.link.down.map_or(config.start, |estimate| estimate.rate);
+        rate.mul_f64(config.headroom).as_bps()
+    }
+}
+
+impl Watched {
+    pub(super) fn wish(&self, rates: [u64; MOST_LAYERS], paused: bool) -> Wish {
+        Wish { source: self.view.source, rates, largest: self.view.largest, current: self.current, paused }
+    }
+}

@@ -1,0 +1,430 @@
+//! A room: members with simulcast layers around a forwarding server, decided as one.
+//!
+//! ```text
+//!  layers of senders ──────────────┐
+//!  estimates (rate, kind, age) ──► coordination (Plum) ──► holds of senders, of forwarding
+//!                                  │                             │
+//!  views (source, size) ──────────►└──────► choice of layers ◄───┘──► forward, probe, reasons
+//! ```
+//! The driver owns the network: it measures layers and estimates, carries out [`Action`]s, and calls [`Room::on_deadline`] at
+//! [`Room::next_deadline`]. Each decision has a [`Reason`] that names the constraint that binds it: without that constraint the same
+//! decision would be higher.
+//!
+//! ```
+//! use airbound_senders::conference::ClientId;
+//! use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Room, RoomConfig, Viewing};
+//! use airbound_units::{BitRate, Instant, Span};
+//!
+//! let mut room = Room::new(RoomConfig::default())?;
+//! let (ann, ben, now) = (ClientId(1), ClientId(2), Instant::ZERO + Span::from_secs(1));
+//! room.join(now, ann, 1.0);
+//! room.join(now, ben, 1.0);
+//! room.on_layers(now, ann, &[BitRate::from_kbps(120), BitRate::from_kbps(1000)]);
+//! room.on_views(now, ben, &[Viewing { source: ann, largest: 1, priority: 0 }]);
+//! room.on_downlink(now, ben, Estimate { rate: BitRate::from_kbps(600), kind: EstimateKind::Exact, at: now });
+//! room.on_deadline(now);
+//! assert_eq!(room.poll_action(now), Some(Action::Forward { viewer: ben, source: ann, layer: Some(0) }));
+//! let reason = room.explain(ben, ann).expect("decided");
+//! assert_eq!(reason.to_string(), "layer 2 needs 880 kb/s more; 120 kb/s of 570 kb/s are in use on your downlink");
+//! # Ok::<(), airbound_units::ConfigError>(())
+//! ```
+
+mod choice;
+mod config;
+mod coordinate;
+mod estimate;
+mod member;
+mod reason;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airbound_units::{BitRate, ConfigError, Instant};
+
+pub use choice::MOST_LAYERS;
+use choice::{Demand, choose};
+pub use config::{RoomConfig, RoomPolicy};
+use coordinate::Coordinator;
+pub use estimate::{Estimate, EstimateKind};
+pub use member::{MOST_VIEWS, Viewing};
+use member::{Member, Step};
+pub use reason::{Constraint, Reason, SenderReason};
+use reason::{Decided, binding_of};
+
+use super::plum::{ClientId, Notice, State};
+use super::problem::{Problem, Share};
+
+/// A task of the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Send a notice to a member: the rate at which it encodes, 0 for its natural one.
+    Hold {
+        /// The member.
+        member: ClientId,
+        /// The notice.
+        notice: Notice,
+    },
+    /// Forward a layer of a source to a viewer, from its next key frame on if it is a higher one.
+    Forward {
+        /// The viewer.
+        viewer: ClientId,
+        /// The source.
+        source: ClientId,
+        /// The layer; none to stop.
+        layer: Option<u8>,
+    },
+    /// Fill the downlink of a member up to a rate, with padding if need be, to learn whether it carries more; none to stop.
+    Probe {
+        /// The member.
+        member: ClientId,
+        /// The rate.
+        rate: Option<BitRate>,
+    },
+}
+
+/// Counts of a room's decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RoomCounters {
+    /// Decisions on layers.
+    pub decisions: u64,
+    /// Upward steps.
+    pub raised: u64,
+    /// Downward steps.
+    pub lowered: u64,
+    /// Solved allocations of both directions.
+    pub solved: u64,
+    /// Allocations that had no solution.
+    pub failed: u64,
+}
+
+/// The state of a room.
+#[derive(Debug, Clone)]
+pub struct Room {
+    config: RoomConfig,
+    members: BTreeMap<ClientId, Member>,
+    coordinator: Coordinator,
+    now: Instant,
+    next: Instant,
+    urgent: bool,
+    actions: VecDeque<Action>,
+    decided: Decided,
+    counters: RoomCounters,
+}
+
+impl Room {
+    /// Creates an empty room.
+    ///
+    /// # Errors
+    /// The first value of `config` out of range.
+    pub fn new(config: RoomConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            members: BTreeMap::new(),
+            coordinator: Coordinator::default(),
+            now: Instant::ZERO,
+            next: Instant::ZERO,
+            urgent: false,
+            actions: VecDeque::new(),
+            decided: Decided::default(),
+            counters: RoomCounters::default(),
+        })
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub const fn config(&self) -> &RoomConfig {
+        &self.config
+    }
+
+    /// Changes the configuration. A change of the policy ends the holds of the previous one.
+    ///
+    /// # Errors
+    /// The first value of `config` out of range; the previous configuration stays.
+    pub fn set_config(&mut self, now: Instant, config: RoomConfig) -> Result<(), ConfigError> {
+        config.check()?;
+        self.at(now);
+        if config.policy != self.config.policy {
+            self.coordinator.in_force = None;
+            self.coordinator.stale = true;
+            self.members.values_mut().for_each(|member| member.link.release());
+        }
+        self.config = config;
+        self.urgent = true;
+        Ok(())
+    }
+
+    /// Adds a member; for a known one only its weight changes. A weight that is not above 0 and finite counts as 1.
+    pub fn join(&mut self, now: Instant, member: ClientId, weight: f64) {
+        self.at(now);
+        let weight = if weight.is_finite() && weight > 0.0 { weight } else { 1.0 };
+        self.members.entry(member).or_insert_with(|| Member::new(weight)).link.weight = weight;
+        self.coordinator.stale = true;
+    }
+
+    /// Removes a member; what others saw of it ends with the next decision.
+    pub fn leave(&mut self, now: Instant, member: ClientId) {
+        self.at(now);
+        if self.members.remove(&member).is_some() {
+            self.coordinator.stale = true;
+            self.urgent = true;
+        }
+    }
+
+    /// Takes the measured rates of a source's layers, the smallest first; 0 for a layer that is not sent.
+    pub fn on_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate]) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&source) {
+            member.set_layers(rates);
+        }
+    }
+
+    /// Takes the sources that a viewer asks for, which replace earlier ones.
+    pub fn on_views(&mut self, now: Instant, viewer: ClientId, views: &[Viewing]) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&viewer) {
+            member.set_views(viewer, views);
+            self.urgent = true;
+        }
+    }
+
+    /// Takes an estimate of a member's uplink.
+    pub fn on_uplink(&mut self, now: Instant, member: ClientId, estimate: Estimate) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&member) {
+            self.coordinator.stale |= member.link.up.is_none();
+            member.link.up = Some(estimate);
+        }
+    }
+
+    /// Takes an estimate of a member's downlink. One below what is forwarded makes a decision due at once.
+    pub fn on_downlink(&mut self, now: Instant, member: ClientId, estimate: Estimate) {
+        self.at(now);
+        let Some(own) = self.members.get_mut(&member) else { return };
+        self.coordinator.stale |= own.link.down.is_none();
+        own.link.down = Some(estimate);
+        let room = self.members.get(&member).map_or(0, |own| own.downlink(&self.config));
+        self.urgent |= self.forwarded_to(member).map(|(.., rate)| rate.as_bps()).sum::<u64>() > room;
+    }
+
+    /// Notes that a member speaks.
+    pub fn on_speech(&mut self, now: Instant, member: ClientId) {
+        self.at(now);
+        let now = self.now;
+        if let Some(member) = self.members.get_mut(&member) {
+            member.spoke = now;
+        }
+    }
+
+    /// Notes that a member acknowledged a notice.
+    pub fn on_acknowledged(&mut self, member: ClientId, sequence: u32) {
+        if let Some(member) = self.members.get_mut(&member) {
+            member.outbox.on_acknowledged(sequence);
+        }
+    }
+
+    /// When [`Self::on_deadline`] has to be called at the latest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Instant {
+        if self.urgent {
+            return self.now;
+        }
+        let repeats = self.members.values().filter_map(|member| member.outbox.due());
+        let coordination = match self.config.policy {
+            RoomPolicy::Plum => {
+                self.coordinator.next_deadline(self.members.values().map(|member| &member.link))
+            }
+            RoomPolicy::Plain | RoomPolicy::LastN => Instant::MAX,
+        };
+        repeats.fold(self.next.min(coordination), Instant::min)
+    }
+
+    /// Decides what is due; then call [`Self::poll_action`] until it returns `None`.
+    pub fn on_deadline(&mut self, now: Instant) {
+        self.at(now);
+        let now = self.now;
+        if self.config.policy == RoomPolicy::Plum {
+            let mut links: Vec<_> =
+                self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
+            self.coordinator.advance(now, &mut links, &self.config);
+        }
+        for member in self.members.values_mut() {
+            member.outbox.put(now, member.link.state.client_rate());
+        }
+        if self.urgent || now >= self.next {
+            self.urgent = false;
+            self.next = now + self.config.period;
+            self.decide();
+        }
+    }
+
+    /// Returns the next action; call until `None`.
+    pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
+        self.at(now);
+        if let Some(action) = self.actions.pop_front() {
+            return Some(action);
+        }
+        let (now, repeat) = (self.now, self.config.repeat);
+        self.members.iter_mut().find_map(|(id, member)| {
+            member.outbox.poll(now, repeat).map(|notice| Action::Hold { member: *id, notice })
+        })
+    }
+
+    /// The layers forwarded to a viewer, with their rates.
+    pub fn forwarded_to(&self, viewer: ClientId) -> impl Iterator<Item = (ClientId, u8, BitRate)> {
+        self.members.get(&viewer).into_iter().flat_map(|member| &member.watched).filter_map(|watched| {
+            let (source, layer) = (watched.view.source, watched.current?);
+            let rates = self.members.get(&source)?.rates;
+            let rate = rates.get(usize::from(layer)).copied().unwrap_or(0);
+            Some((source, layer, BitRate::from_bps(rate)))
+        })
+    }
+
+    /// The reason for what a viewer gets of a source, as of the latest decision.
+    #[must_use]
+    pub fn explain(&self, viewer: ClientId, source: ClientId) -> Option<Reason> {
+        self.decided.reason(viewer, source, self.config.margin)
+    }
+
+    /// The reason for the rate of a sender. Solves the allocation several times: not for each packet.
+    #[must_use]
+    pub fn explain_sender(&self, member: ClientId) -> Option<SenderReason> {
+        let link = &self.members.get(&member)?.link;
+        let natural = link.up.map_or(0, |estimate| estimate.rate.as_bps());
+        let State::ClientConstrained { rate } = link.state else {
+            return Some(SenderReason { held: None, natural, binding: Vec::new(), gain: 0 });
+        };
+        let present = link.down.map_or(0, |estimate| estimate.rate.as_bps());
+        let gain = link.target.map_or(0, |target| target.down.as_bps()).saturating_sub(present);
+        let binding = self.coordinator.in_force.as_ref().and_then(|force| {
+            let index = force.members.iter().position(|id| *id == member)?;
+            Some(binding_of(&force.problem, index, rate))
+        });
+        let held = Some(rate.as_bps());
+        Some(SenderReason { held, natural, binding: binding.unwrap_or_default(), gain })
+    }
+
+    /// The state of a member's link.
+    #[must_use]
+    pub fn state(&self, member: ClientId) -> Option<State> {
+        self.members.get(&member).map(|member| member.link.state)
+    }
+
+    /// The target of a member under Plum, once there is one.
+    #[must_use]
+    pub fn target(&self, member: ClientId) -> Option<Share> {
+        self.members.get(&member)?.link.target
+    }
+
+    /// The problem whose solution is in force, with its members in order.
+    #[must_use]
+    pub fn problem(&self) -> Option<(&[ClientId], &Problem)> {
+        self.coordinator.in_force.as_ref().map(|force| (force.members.as_slice(), &force.problem))
+    }
+
+    /// The members.
+    pub fn members(&self) -> impl Iterator<Item = ClientId> {
+        self.members.keys().copied()
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub const fn counters(&self) -> RoomCounters {
+        RoomCounters { solved: self.coordinator.solved, failed: self.coordinator.failed, ..self.counters }
+    }
+
+    fn at(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// The members whose streams the policy does not forward.
+    fn paused(&self) -> Vec<ClientId> {
+        if self.config.policy != RoomPolicy::LastN {
+            return Vec::new();
+        }
+        let mut speakers: Vec<_> = self.members.iter().map(|(id, member)| (member.spoke, *id)).collect();
+        speakers.sort_by_key(|(spoke, id)| (std::cmp::Reverse(*spoke), *id));
+        speakers.into_iter().skip(self.config.active).map(|(_, id)| id).collect()
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        let paused = self.paused();
+        let rates = |source| self.members.get(&source).map_or([0; MOST_LAYERS], |member| member.rates);
+        self.members
+            .values()
+            .map(|member| Demand {
+                capacity: member.downlink(&self.config),
+                hold: member.link.forwarding_limit().map(BitRate::as_bps),
+                trial: member
+                    .link
+                    .down
+                    .is_none_or(|down| down.kind_at(self.now, self.config.fresh) == EstimateKind::AtLeast),
+                wishes: member
+                    .watched
+                    .iter()
+                    .map(|watched| {
+                        let source = watched.view.source;
+                        watched.wish(rates(source), paused.contains(&source))
+                    })
+                    .collect(),
+            })
+            .collect()
+    }
+
+    fn decide(&mut self) {
+        let (now, config) = (self.now, self.config);
+        self.counters.decisions += 1;
+        let mut demands = self.demands();
+        let server = config.server.map(BitRate::as_bps);
+        let chosen = choose(&demands, server, config.margin);
+        for (((viewer, member), demand), targets) in self.members.iter_mut().zip(&mut demands).zip(&chosen) {
+            for ((watched, wish), target) in member.watched.iter_mut().zip(&mut demand.wishes).zip(targets) {
+                let Some(step) = watched.follow(*target, now, &config) else { continue };
+                wish.current = watched.current;
+                match step {
+                    Step::Raised => self.counters.raised += 1,
+                    Step::Lowered => self.counters.lowered += 1,
+                }
+                let (source, layer) = (wish.source, wish.current);
+                self.actions.push_back(Action::Forward { viewer: *viewer, source, layer });
+            }
+            let wanted = probe_of(&member.link, demand, now, &config);
+            if differs(member.probe, wanted) {
+                member.probe = wanted;
+                self.actions.push_back(Action::Probe { member: *viewer, rate: wanted });
+            }
+        }
+        self.decided = Decided { viewers: self.members.keys().copied().collect(), demands, server };
+    }
+}
+
+/// The rate at which a downlink has to be filled to show that the next layer fits. Only a link of which no more than a lower bound is known,
+/// and of which no direction is held, is probed: padding takes from the other direction.
+fn probe_of(link: &coordinate::Link, demand: &Demand, now: Instant, config: &RoomConfig) -> Option<BitRate> {
+    let estimate = link.down?;
+    if link.is_held() || estimate.kind_at(now, config.fresh) == EstimateKind::Exact {
+        return None;
+    }
+    let next = |wish: &choice::Wish| {
+        let next = wish.above(wish.current).filter(|next| *next <= wish.largest && !wish.paused)?;
+        Some(wish.rate(Some(next)) - wish.rate(wish.current))
+    };
+    let step = demand.wishes.iter().filter_map(next).min()?;
+    let needed = demand.used().saturating_add(step);
+    let fits = (demand.budget() as f64 * (1.0 - config.margin)) as u64;
+    let paced = needed as f64 / (config.headroom * (1.0 - config.margin));
+    (needed > fits).then(|| BitRate::from_bps_f64(paced))
+}
+
+/// Change of a probe's rate below which the running probe goes on.
+const PROBE_CHANGE: f64 = 0.1;
+
+fn differs(running: Option<BitRate>, wanted: Option<BitRate>) -> bool {
+    match (running, wanted) {
+        (None, None) => false,
+        (Some(running), Some(wanted)) => {
+            let (running, wanted) = (running.as_bps(), wanted.as_bps());
+            running.abs_diff(wanted) as f64 > PROBE_CHANGE * running as f64
+        }
+        _ => true,
+    }
+}

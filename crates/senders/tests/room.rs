@@ -1,0 +1,213 @@
+//! Behaviour of a room: dwell times, holds, looks, probes, speakers.
+
+use airbound_senders::conference::ClientId;
+use airbound_senders::conference::plum::State;
+use airbound_senders::conference::room::{
+    Action, Constraint, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
+};
+use airbound_units::{BitRate, Instant, Span};
+
+const LAYERS: [u64; 3] = [120, 360, 1000];
+
+fn kbps(rate: u64) -> BitRate {
+    BitRate::from_kbps(rate)
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_millis(ms)
+}
+
+/// Members that see all others, each behind a link of one rate in both directions together.
+struct Session {
+    room: Room,
+    now: u64,
+    actions: Vec<Action>,
+}
+
+impl Session {
+    fn new(policy: RoomPolicy, members: u16) -> Self {
+        let config = RoomConfig { policy, ..RoomConfig::default() };
+        let mut room = Room::new(config).expect("valid");
+        let all = || (0..members).map(ClientId);
+        for member in all() {
+            room.join(at(0), member, 1.0);
+            room.on_layers(at(0), member, &LAYERS.map(kbps));
+        }
+        for member in all() {
+            let views: Vec<Viewing> =
+                all().map(|source| Viewing { source, largest: 2, priority: 0 }).collect();
+            room.on_views(at(0), member, &views);
+        }
+        Self { room, now: 0, actions: Vec::new() }
+    }
+
+    fn estimates(&mut self, member: u16, [up, down]: [u64; 2], kind: EstimateKind) {
+        let now = at(self.now);
+        let estimate = |rate| Estimate { rate: kbps(rate), kind, at: now };
+        self.room.on_uplink(now, ClientId(member), estimate(up));
+        self.room.on_downlink(now, ClientId(member), estimate(down));
+    }
+
+    /// Runs for some time; notices are acknowledged.
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms / 100 {
+            self.now += 100;
+            let now = at(self.now);
+            self.room.on_deadline(now);
+            while let Some(action) = self.room.poll_action(now) {
+                if let Action::Hold { member, notice } = action {
+                    self.room.on_acknowledged(member, notice.sequence);
+                }
+                self.actions.push(action);
+            }
+        }
+    }
+
+    fn layer(&self, viewer: u16, source: u16) -> Option<u8> {
+        let mut all = self.room.forwarded_to(ClientId(viewer));
+        all.find(|(other, ..)| *other == ClientId(source)).map(|(_, layer, _)| layer)
+    }
+}
+
+#[test]
+fn a_layer_rises_after_its_dwell_time_and_falls_at_once() {
+    let mut session = Session::new(RoomPolicy::Plain, 2);
+    session.estimates(0, [3000, 500], EstimateKind::Exact);
+    session.run(200);
+    assert_eq!(session.layer(0, 1), Some(1));
+    session.estimates(0, [3000, 2000], EstimateKind::Exact);
+    session.run(1800);
+    assert_eq!(session.layer(0, 1), Some(1));
+    let reason = session.room.explain(ClientId(0), ClientId(1)).expect("decided");
+    assert_eq!(reason.binding, [Constraint::Dwell]);
+    session.run(600);
+    assert_eq!(session.layer(0, 1), Some(2));
+    session.estimates(0, [3000, 600], EstimateKind::Exact);
+    assert_eq!(session.room.next_deadline(), at(session.now), "overuse is urgent");
+    session.run(100);
+    assert_eq!(session.layer(0, 1), Some(1));
+    // The step was taken back soon: the next one waits longer.
+    session.estimates(0, [3000, 2000], EstimateKind::Exact);
+    session.run(3000);
+    assert_eq!(session.layer(0, 1), Some(1));
+    session.run(1500);
+    assert_eq!(session.layer(0, 1), Some(2));
+}
+
+#[test]
+fn an_estimate_that_wavers_around_a_step_changes_no_layer() {
+    let mut session = Session::new(RoomPolicy::Plain, 2);
+    session.estimates(0, [3000, 1070], EstimateKind::Exact);
+    session.run(5000);
+    let before = session.room.counters();
+    for turn in 0..50 {
+        session.estimates(0, [3000, if turn % 2 == 0 { 1030 } else { 1140 }], EstimateKind::Exact);
+        session.run(200);
+    }
+    let after = session.room.counters();
+    assert_eq!((after.raised, after.lowered), (before.raised, before.lowered));
+}
+
+#[test]
+fn the_member_behind_a_narrow_half_duplex_link_gives_up_downlink_for_three_viewers() {
+    let mut session = Session::new(RoomPolicy::Plum, 4);
+    session
+        .room
+        .set_config(at(0), RoomConfig { policy: RoomPolicy::Plum, rho: 0.0, ..RoomConfig::default() })
+        .expect("valid");
+    for _ in 0..30 {
+        // 2.5 Mb/s for both directions: what one yields, the other takes.
+        let down = match session.room.state(ClientId(0)) {
+            Some(State::ServerConstrained { rate }) => rate.as_bps() / 1000,
+            _ => 2000,
+        };
+        session.estimates(0, [2500 - down, down], EstimateKind::Exact);
+        (1..4).for_each(|member| session.estimates(member, [1500, 3000], EstimateKind::AtLeast));
+        session.run(200);
+    }
+    let Some(State::ServerConstrained { rate }) = session.room.state(ClientId(0)) else {
+        panic!("{:?}", session.room.state(ClientId(0)))
+    };
+    assert_eq!(rate, kbps(1000), "its uplink is worth 1.5 Mb/s to three viewers");
+    assert!((1..4).all(|member| session.room.state(ClientId(member)) == Some(State::Natural)));
+    let reason = session.room.explain(ClientId(0), ClientId(1)).expect("decided");
+    // While the downlink is held, its estimate shows no more than the hold: both bind.
+    assert!(reason.binding.contains(&Constraint::Hold), "{reason}");
+}
+
+#[test]
+fn only_exact_estimates_make_a_bottleneck() {
+    let mut session = Session::new(RoomPolicy::Plum, 4);
+    for _ in 0..30 {
+        (0..4).for_each(|member| session.estimates(member, [500, 2000], EstimateKind::AtLeast));
+        session.run(200);
+    }
+    assert!((0..4).all(|member| session.room.state(ClientId(member)) == Some(State::Natural)));
+    assert!(!session.actions.iter().any(|action| matches!(action, Action::Hold { .. })));
+}
+
+#[test]
+fn a_hold_is_released_for_a_look_and_ends_when_the_link_has_widened() {
+    let mut session = Session::new(RoomPolicy::Plum, 4);
+    let mut held = Vec::new();
+    for step in 0..300 {
+        // After 30 s the link is wide; the held direction shows it only while it is released.
+        let wide = step >= 150;
+        let natural = session.room.state(ClientId(0)) == Some(State::Natural);
+        let up = if !wide {
+            1400
+        } else if natural {
+            9000
+        } else {
+            1400
+        };
+        session.estimates(0, [up, if wide { 9000 } else { 500 }], EstimateKind::Exact);
+        (1..4).for_each(|member| session.estimates(member, [1500, 5000], EstimateKind::AtLeast));
+        session.run(200);
+        held.push(!natural);
+    }
+    assert!(held[20..100].iter().filter(|held| **held).count() > 70, "{held:?}");
+    assert!(!held.last().expect("ran"), "{:?}", session.room.state(ClientId(0)));
+}
+
+#[test]
+fn a_lower_bound_is_probed_in_the_natural_state_alone() {
+    let mut session = Session::new(RoomPolicy::Plain, 2);
+    session.estimates(0, [3000, 500], EstimateKind::AtLeast);
+    session.run(400);
+    let probe = session.actions.iter().rev().find_map(|action| match action {
+        Action::Probe { member: ClientId(0), rate } => Some(*rate),
+        _ => None,
+    });
+    let rate = probe.flatten().expect("a probe");
+    assert!(rate > kbps(1000) && rate < kbps(1300), "{rate}: enough for the next layer");
+    session.estimates(0, [3000, 500], EstimateKind::Exact);
+    session.run(400);
+    assert_eq!(session.actions.last(), Some(&Action::Probe { member: ClientId(0), rate: None }));
+}
+
+#[test]
+fn the_latest_speakers_are_forwarded() {
+    let mut session = Session::new(RoomPolicy::LastN, 5);
+    session
+        .room
+        .set_config(at(0), RoomConfig { policy: RoomPolicy::LastN, active: 2, ..RoomConfig::default() })
+        .expect("valid");
+    (0..5).for_each(|member| session.estimates(member, [3000, 9000], EstimateKind::Exact));
+    session.room.on_speech(at(10), ClientId(3));
+    session.room.on_speech(at(20), ClientId(4));
+    session.run(3000);
+    let seen: Vec<u16> = (1..5).filter(|source| session.layer(0, *source).is_some()).collect();
+    assert_eq!(seen, [3, 4]);
+    let reason = session.room.explain(ClientId(0), ClientId(1)).expect("decided");
+    assert_eq!(reason.binding, [Constraint::LastN]);
+}
+
+#[test]
+fn a_configuration_out_of_range_is_refused_and_changes_nothing() {
+    let mut session = Session::new(RoomPolicy::Plain, 2);
+    let wrong = RoomConfig { headroom: 1.5, ..RoomConfig::default() };
+    let error = session.room.set_config(at(0), wrong).expect_err("refused").to_string();
+    assert!(error.contains("headroom") && error.contains("above 0 to 1"), "{error}");
+    assert_eq!(session.room.config().policy, RoomPolicy::Plain);
+}

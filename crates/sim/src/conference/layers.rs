@@ -1,0 +1,117 @@
+//! A room over the streams of a conference: each source sends simulcast layers, of which the server forwards one to each viewer.
+
+use airbound_senders::conference::ClientId;
+use airbound_senders::conference::plum::{Notice, State};
+use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, Viewing};
+use airbound_units::{BitRate, ConfigError, Instant};
+
+/// Shares of a camera's largest bitrate, as a browser divides it among three layers of a quarter, half and full size.
+const SHARES: [f64; 3] = [0.08, 0.24, 0.68];
+/// Part of its share below which a layer is not sent.
+const USEFUL: f64 = 0.5;
+
+/// The room, with the layers that it chose and the rates of those that are sent.
+#[derive(Debug)]
+pub(super) struct Layered {
+    room: Room,
+    /// Largest bitrate of a camera.
+    most: f64,
+    /// For each source, the rates of its layers in bit/s.
+    rates: Vec<[f64; 3]>,
+    /// For each viewer and source, the chosen layer.
+    chosen: Vec<Vec<Option<u8>>>,
+}
+
+impl Layered {
+    pub(super) fn new(
+        config: RoomConfig,
+        most: BitRate,
+        weights: impl Iterator<Item = f64>,
+    ) -> Result<Self, ConfigError> {
+        let weights: Vec<f64> = weights.collect();
+        // A stream over TCP has an estimate only once it carries data: the smallest layers of all fit from the start.
+        let smallest = most.mul_f64(SHARES[0] * weights.len() as f64 / config.headroom);
+        let mut room = Room::new(RoomConfig { start: config.start.max(smallest), ..config })?;
+        let start = Instant::ZERO;
+        weights.into_iter().enumerate().for_each(|(client, weight)| room.join(start, id(client), weight));
+        let clients: Vec<ClientId> = room.members().collect();
+        for viewer in &clients {
+            let views: Vec<Viewing> = clients
+                .iter()
+                .map(|source| Viewing { source: *source, largest: MOST_LAYERS as u8 - 1, priority: 0 })
+                .collect();
+            room.on_views(start, *viewer, &views);
+        }
+        let count = clients.len();
+        let most = most.as_bps() as f64;
+        Ok(Self { room, most, rates: vec![[0.0; 3]; count], chosen: vec![vec![None; count]; count] })
+    }
+
+    pub(super) fn next_deadline(&self) -> Instant {
+        self.room.next_deadline()
+    }
+
+    pub(super) fn on_deadline(&mut self, now: Instant) {
+        self.room.on_deadline(now);
+    }
+
+    /// Carries out decisions until one is a notice. Streams over TCP probe by themselves.
+    pub(super) fn poll_notice(&mut self, now: Instant) -> Option<(usize, Notice)> {
+        loop {
+            match self.room.poll_action(now)? {
+                Action::Hold { member, notice } => return Some((usize::from(member.0), notice)),
+                Action::Forward { viewer, source, layer } => {
+                    self.chosen[usize::from(viewer.0)][usize::from(source.0)] = layer;
+                }
+                Action::Probe { .. } => {}
+            }
+        }
+    }
+
+    pub(super) fn on_acknowledged(&mut self, client: usize, sequence: u32) {
+        self.room.on_acknowledged(id(client), sequence);
+    }
+
+    /// Takes the rate of a source's media: layers fill from below, and one that has less than half of its share is not sent.
+    pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
+        let mut left = rate;
+        let mut rates = [0.0; 3];
+        for (layer, share) in SHARES.into_iter().enumerate() {
+            let wanted = share * self.most;
+            let given = wanted.min(left);
+            if layer == 0 || given >= wanted * USEFUL {
+                rates[layer] = given;
+                left -= given;
+            }
+        }
+        self.rates[source] = rates;
+        self.room.on_layers(now, id(source), &rates.map(BitRate::from_bps_f64));
+    }
+
+    /// Takes the estimates of both congestion controls of a client, in bit/s. One that its sender fills is exact.
+    pub(super) fn on_estimates(&mut self, now: Instant, client: usize, [up, down]: [f64; 2]) {
+        let sent_up: f64 = self.rates[client].iter().sum();
+        let sent_down: u64 = self.room.forwarded_to(id(client)).map(|(.., rate)| rate.as_bps()).sum();
+        let estimate = |rate: f64, sent: f64| {
+            Estimate::of(BitRate::from_bps_f64(rate), BitRate::from_bps_f64(sent), now)
+        };
+        self.room.on_uplink(now, id(client), estimate(up, sent_up));
+        self.room.on_downlink(now, id(client), estimate(down, sent_down as f64));
+    }
+
+    /// The part of a source's media that a viewer gets: one layer of all that are sent.
+    pub(super) fn part(&self, viewer: usize, source: usize) -> f64 {
+        let rates = &self.rates[source];
+        let all: f64 = rates.iter().sum();
+        let layer = self.chosen[viewer][source].and_then(|layer| rates.get(usize::from(layer)));
+        if all > 0.0 { layer.copied().unwrap_or(0.0) / all } else { 0.0 }
+    }
+
+    pub(super) fn state(&self, client: usize) -> Option<State> {
+        self.room.state(id(client))
+    }
+}
+
+const fn id(client: usize) -> ClientId {
+    ClientId(client as u16)
+}
