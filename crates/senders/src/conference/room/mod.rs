@@ -245,7 +245,10 @@ impl Room {
         if self.config.policy == RoomPolicy::Plum {
             let mut links: Vec<_> =
                 self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
+            let solved = self.coordinator.solved;
             self.coordinator.advance(now, &mut links, &self.config);
+            // A new hold is kept at once.
+            self.urgent |= self.coordinator.solved != solved;
         }
         for member in self.members.values_mut() {
             member.outbox.put(now, member.link.state.client_rate());
