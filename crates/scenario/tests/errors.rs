@@ -435,10 +435,10 @@ fn a_shaper_has_a_rate_and_a_queue_of_its_own() {
 
 #[test]
 fn a_receiver_is_hardly_better_than_its_error_model() {
-    let loss = |value: &str| format!("{GOOD}[air]\nimplementation-loss = {value}\n");
-    check(&loss("\"-4 dB\""), &["test.toml:12:", "air.implementation-loss", "allowed is -3 dB to 20 dB"]);
-    check(&loss("\"NaN dB\""), &["test.toml:12:", "air.implementation-loss"]);
-    check(&loss("2"), &["test.toml:12:", "air.implementation-loss", "number and unit"]);
+    let loss = |value: &str| with("[air]", &format!("[air]\nimplementation-loss = {value}"));
+    check(&loss("\"-4 dB\""), &["test.toml:3:", "air.implementation-loss", "allowed is -3 dB to 20 dB"]);
+    check(&loss("\"NaN dB\""), &["test.toml:3:", "air.implementation-loss"]);
+    check(&loss("2"), &["test.toml:3:", "air.implementation-loss", "number and unit"]);
 }
 
 #[test]
