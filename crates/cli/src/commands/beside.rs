@@ -14,19 +14,30 @@ use crate::error::CliError;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
     name: &'static str,
+    /// Whether it has several commands of `airbound`, and expects the one that was given before the arguments.
+    expects_command: bool,
     remedy: &'static str,
 }
 
 /// Reproductions, validation, demonstrations.
-pub(super) const STUDIES: Program =
-    Program { name: "airbound-studies", remedy: "`make install` in the repository installs it" };
+pub(super) const STUDIES: Program = Program {
+    name: "airbound-studies",
+    expects_command: true,
+    remedy: "`make install` in the repository installs it",
+};
 /// The relay at the edge.
 #[cfg(target_os = "linux")]
-pub(super) const RELAY: Program =
-    Program { name: "airbound-relay", remedy: "`make install` in the repository installs it" };
+pub(super) const RELAY: Program = Program {
+    name: "airbound-relay",
+    expects_command: false,
+    remedy: "`make install` in the repository installs it",
+};
 /// Rooms and the allocator.
-pub(super) const ROOM: Program =
-    Program { name: "airbound-room", remedy: "`make room` in the repository builds it" };
+pub(super) const ROOM: Program = Program {
+    name: "airbound-room",
+    expects_command: true,
+    remedy: "`make room` in the repository builds it",
+};
 /// Variable by which the studies learn which program started it, for the laboratory's machine to run.
 const STARTED_BY: &str = "AIRBOUND_PROGRAM";
 
@@ -51,7 +62,9 @@ pub(super) fn start(
         ))
     })?;
     let mut program = Command::new(&path);
-    program.args(command);
+    if other.expects_command {
+        program.args(command);
+    }
     // The options of all commands may stand before the command.
     program.args(
         [("--json", verbosity.json), ("--quiet", verbosity.quiet)]
