@@ -1,5 +1,6 @@
 //! The whole program, as its users meet it.
 
+mod beside;
 mod capture;
 mod commands;
 mod conferences;
@@ -17,7 +18,6 @@ mod place;
 mod plan;
 mod questions;
 mod same_bytes;
-mod studies;
 mod sweep;
 mod table;
 mod traces;

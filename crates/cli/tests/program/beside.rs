@@ -1,4 +1,4 @@
-//! Commands of `airbound-studies` are started beside the program, or named as missing.
+//! Commands of other programs: started beside the program, or named as missing.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -54,4 +54,23 @@ fn the_studies_receive_arguments_and_this_programs_path() {
         text.trim(),
         format!("{}: reproduce --json law --quick --jobs 2", folder.path().join("airbound").display())
     );
+}
+
+#[test]
+fn the_relay_receives_arguments_alone_and_the_room_its_command_too() {
+    for (program, arguments, expected) in [
+        ("airbound-relay", &["relay", "edge", "--dry-run"][..], "edge --dry-run"),
+        ("airbound-room", &["room", "--demo"], "room --demo"),
+        ("airbound-room", &["allocator", "--socket", "s"], "allocator --socket s"),
+    ] {
+        let (folder, mut command) = alone();
+        let missing = output(command.args(arguments));
+        assert_eq!(missing.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&missing.stderr).contains(program));
+        let beside = folder.path().join(program);
+        fs::write(&beside, "#!/bin/sh\necho \"$*\"\n").expect("a script");
+        fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).expect("permissions");
+        let found = output(&mut command);
+        assert_eq!(String::from_utf8_lossy(&found.stdout).trim(), expected);
+    }
 }
