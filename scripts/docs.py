@@ -121,7 +121,7 @@ def commands(kind):
 
 
 def lacking(page, number, environment):
-    """What the block at a line needs and this machine has not."""
+    """Requirements of the block at a line that this machine lacks."""
     marks = next(marks for first, marks, _ in blocks(page) if first == number)
     found = lambda ask: subprocess.run(ask, shell=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
     return [mark for mark in marks[2:] if not found(NEEDS[mark])]
