@@ -170,12 +170,15 @@ impl Room {
         }
     }
 
-    /// Takes the measured rates of a source's layers, the smallest first; 0 for a layer that is not sent.
+    /// Takes the measured rates of a source's layers, the smallest first; 0 for a layer that is not sent. Layers that have grown beyond what
+    /// a link may carry make a decision due at once.
     pub fn on_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate]) {
         self.at(now);
-        if let Some(member) = self.members.get_mut(&source) {
-            member.set_layers(rates);
-        }
+        let Some(member) = self.members.get_mut(&source) else { return };
+        let before = member.rates;
+        member.set_layers(rates);
+        let grown = before.iter().zip(&member.rates).any(|(before, after)| after > before);
+        self.urgent |= grown && self.is_exceeded_by(source);
     }
 
     /// Takes the sources that a viewer asks for, which replace earlier ones.
@@ -202,8 +205,7 @@ impl Room {
         let Some(own) = self.members.get_mut(&member) else { return };
         self.coordinator.stale |= own.link.down.is_none();
         own.link.down = Some(estimate);
-        let room = self.members.get(&member).map_or(0, |own| own.downlink(&self.config));
-        self.urgent |= self.forwarded_to(member).map(|(.., rate)| rate.as_bps()).sum::<u64>() > room;
+        self.urgent |= self.exceeds(member);
     }
 
     /// Notes that a member speaks.
@@ -337,6 +339,32 @@ impl Room {
 
     fn at(&mut self, now: Instant) {
         self.now = self.now.max(now);
+    }
+
+    fn outbound(&self, viewer: ClientId) -> u64 {
+        self.forwarded_to(viewer).map(|(.., rate)| rate.as_bps()).fold(0, u64::saturating_add)
+    }
+
+    /// More is forwarded to a viewer than its link may carry.
+    fn exceeds(&self, viewer: ClientId) -> bool {
+        self.members.get(&viewer).is_some_and(|own| {
+            let hold = own.link.forwarding_limit().map_or(u64::MAX, BitRate::as_bps);
+            self.outbound(viewer) > own.downlink(&self.config).min(hold)
+        })
+    }
+
+    /// More of a source is forwarded than the link of a viewer, or the server's, may carry.
+    fn is_exceeded_by(&self, source: ClientId) -> bool {
+        let gets = |member: &Member| {
+            member.watched.iter().any(|watched| watched.view.source == source && watched.current.is_some())
+        };
+        let mut viewers = self.members.iter().filter(|(_, member)| gets(member)).map(|(id, _)| *id);
+        if viewers.any(|viewer| self.exceeds(viewer)) {
+            return true;
+        }
+        let outbound =
+            || self.members.keys().map(|viewer| self.outbound(*viewer)).fold(0, u64::saturating_add);
+        self.config.server.is_some_and(|server| outbound() > server.as_bps())
     }
 
     /// The members whose streams the policy does not forward.
