@@ -20,6 +20,8 @@ pub(super) enum Field {
 /// Senders that are on the air at the same time.
 #[derive(Debug, Default, Clone, Copy)]
 struct Set {
+    /// A bit for each sender, by the rest of its number: what differs in it is not the same set.
+    mark: u64,
     /// The place of its first sender among those of all sets, and that behind its last one.
     senders: (usize, usize),
     /// Ratio of its energy to the signal at the receiver that is looked at.
@@ -74,13 +76,14 @@ impl Interference {
                 continue;
             }
             let here = || present.iter().map(|place| energy[*place].sender);
+            let mark = here().fold(0, |mark, sender| mark | 1 << (sender % 64));
             let known = sets.iter().rposition(|set: &Set| {
-                senders[set.senders.0..set.senders.1].iter().copied().eq(here())
+                set.mark == mark && senders[set.senders.0..set.senders.1].iter().copied().eq(here())
             });
             let number = known.unwrap_or_else(|| {
                 let first = senders.len();
                 senders.extend(here());
-                sets.push(Set { senders: (first, senders.len()), ..Set::default() });
+                sets.push(Set { mark, senders: (first, senders.len()), ..Set::default() });
                 sets.len() - 1
             });
             spans.push(((*start, *end), number));
