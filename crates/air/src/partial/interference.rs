@@ -1,7 +1,7 @@
 //! Others on the air during a frame: the times in which they are the same, and their energy at each receiver.
 //!
-//! Who is on the air when is found once for a frame. What differs from receiver to receiver is the energy of each set of others, and of
-//! these a frame meets few, however often they come and go.
+//! The times are found once for a frame. The energy of each set of others differs from receiver to receiver, and a frame meets few sets,
+//! however often their members come and go.
 
 use airbound_units::{Instant, Span};
 
