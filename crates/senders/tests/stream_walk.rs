@@ -33,7 +33,6 @@ fn leg() -> impl Strategy<Value = Leg> {
 /// An interval of reports, in Mb/s and packets.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    phy: u64,
     rate: f64,
     arrived: f64,
     dropped: u64,
@@ -58,7 +57,7 @@ fn walk(legs: &[Leg]) -> Vec<Row> {
             let arrived = BitRate::of(ByteCount::new((after.1 - before.1) * PACKET), INTERVAL).as_mbps_f64();
             let decision = air.decision(0);
             let rate = decision.rate.as_mbps_f64();
-            rows.push(Row { phy: leg.phy, rate, arrived, dropped: after.0 - before.0, level: decision.level });
+            rows.push(Row { rate, arrived, dropped: after.0 - before.0, level: decision.level });
             before = after;
         }
     }

@@ -278,7 +278,7 @@ impl RateAllocator {
         }
         self.forget(now);
         if self.config.live {
-            self.streams.iter_mut().for_each(|stream| stream.overload.probe());
+            self.streams.iter_mut().for_each(|stream| stream.overload.probe(stream.rate));
         }
         if self.starting.is_some() {
             self.start(now);
@@ -361,7 +361,6 @@ impl RateAllocator {
         let station = &mut self.streams[place];
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
-        station.overload.end_above(rate);
         let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
         let reached = station.sent_rate().map_or(MAX_RATE, |sent| (HEADROOM * sent).max(station.rate));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };

@@ -2,7 +2,8 @@
 //!
 //! Feedback lowers a rate by the slope of the level, which is flat where the queue is full: from a rate of twice what the air carries it
 //! takes many intervals, in which packets are lost. A start does not look at levels above its model's range at all. What arrives is
-//! known in either case, and at a level of the target or above it a queue is the cause: on a wire that loses packets frames stay small.
+//! known in either case, and frames of some packets say that a queue is the cause: on a wire that loses packets they stay small. These
+//! frames may stay below the target, too: a driver bounds their airtime at the lowest rate that it may try.
 
 use super::config::LEAST;
 
@@ -10,14 +11,16 @@ use super::config::LEAST;
 const DRAIN: f64 = 0.75;
 /// and least share of the rate that is left of it at once: nothing arrives for a while when a radio is away.
 const DEEPEST: f64 = 0.25;
-/// Factor by which the limit grows in each interval without overload.
-const PROBE: f64 = 1.05;
+/// Factor by which the limit grows in each interval without overload,
+const PROBE: f64 = 1.02;
+/// and factor of the rate above which it ends.
+const ENDS: f64 = 2.0;
 /// Share of the sent packets below which so few arrive that a queue grows: slots cut frames.
 const GROWS: f64 = 0.9;
 /// Share of a slot's packets lost in a queue above which the queue overflows.
 const OVERFLOW: f64 = 0.01;
 /// Share of the target from which on frames show a queue, and from which on losses are those of a queue.
-const QUEUED: f64 = 0.75;
+const QUEUED: f64 = 0.3;
 const ABOVE: f64 = 1.1;
 /// Number of consecutive slots of overload that cut the rate, and so the least distance of two cuts.
 const VOTES: u32 = 2;
@@ -77,21 +80,16 @@ impl Overload {
         true
     }
 
-    /// Raises the limit after an interval without overload, and ends it once a share of this rate is below it.
-    pub(super) fn probe(&mut self) {
+    /// Raises the limit after an interval without overload, and ends it where it is far above this rate in bit/s.
+    pub(super) fn probe(&mut self, rate: f64) {
         if self.votes == 0 {
-            self.limit = self.limit.map(|limit| limit * PROBE);
+            self.limit = self.limit.map(|limit| limit * PROBE).filter(|limit| *limit <= ENDS * rate);
         }
     }
 
     /// Scales the limit by the ratio of two PHY rates' shares.
     pub(super) fn scale(&mut self, factor: f64) {
         self.limit = self.limit.map(|limit| (limit * factor).max(LEAST));
-    }
-
-    /// Ends a limit that has no effect on a share of this rate.
-    pub(super) fn end_above(&mut self, share: f64) {
-        self.limit = self.limit.filter(|limit| *limit <= share);
     }
 }
 
@@ -112,15 +110,15 @@ mod tests {
         assert!(overload.on_slot(&slot(1.5, 60.0, 100.0, 0.0), 100.0 * MBPS));
         let limit = overload.limit().expect("limited");
         assert!((limit - 0.75 * 55.0 * MBPS).abs() < 1.0, "{limit}");
-        overload.probe();
+        overload.probe(limit);
         assert!((overload.limit().expect("limited") / limit - PROBE).abs() < 1e-9);
-        overload.end_above(limit);
+        overload.probe(limit / 2.0);
         assert_eq!(overload.limit(), None);
     }
 
     #[test]
     fn a_single_slot_small_frames_and_losses_below_the_target_are_none() {
-        for calm in [slot(0.5, 50.0, 100.0, 0.5), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)] {
+        for calm in [slot(0.2, 50.0, 100.0, 0.5), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)] {
             let mut overload = Overload::default();
             assert!((0..10).all(|_| !overload.on_slot(&calm, 100.0 * MBPS)), "{calm:?}");
         }
