@@ -206,8 +206,10 @@ impl RateAllocator {
             station.transmissions += f64::from(report.transmissions);
         }
         if self.config.judges(report.frames) && self.starting.is_none() {
-            let arrived = report.goodput().as_bps() as f64;
-            let sent = station.least_sent();
+            let (slot, sent) = (report.goodput().as_bps() as f64, station.least_sent());
+            // Slots of a live stream hold a few of its frames, and now and then one less, or what a short absence left of them.
+            let usual = station.arrived.after(slot);
+            let arrived = if self.config.live { slot.max(usual.min(sent)) } else { slot };
             let frame = level + report.companions;
             let detector = &mut station.detector;
             let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());

@@ -8,6 +8,8 @@ use super::overload::Overload;
 
 /// Level from which on frames find a queue.
 const QUEUED: f64 = 2.5;
+/// Weight of a new slot in the mean of slots.
+const SLOT_WEIGHT: f64 = 0.25;
 
 /// A station that reports to an allocator, numbered by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,11 +66,25 @@ pub(super) struct Stream {
     pub(super) detector: BottleneckDetector,
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
+    /// Mean of what arrived, in bit/s.
+    pub(super) arrived: SlotMean,
     /// The limit of a live stream whose queue grows.
     pub(super) overload: Overload,
     pub(super) sent: Option<Sent>,
     /// Share of time taken by the overhead of frames, with the assumed overhead of one; `None` before the first report.
     pub(super) overhead_share: Option<f64>,
+}
+
+/// Mean of a value over the last slots.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SlotMean(Option<f64>);
+
+impl SlotMean {
+    /// The mean after a further slot.
+    pub(super) fn after(&mut self, value: f64) -> f64 {
+        let before = self.0.unwrap_or(value);
+        *self.0.insert(before + SLOT_WEIGHT * (value - before))
+    }
 }
 
 /// A rate of the model, both in bit/s.
@@ -108,6 +124,7 @@ impl Stream {
             changed: now,
             detector: BottleneckDetector::new(),
             held: None,
+            arrived: SlotMean::default(),
             overload: Overload::default(),
             sent: None,
             overhead_share: None,
