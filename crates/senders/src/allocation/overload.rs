@@ -2,7 +2,7 @@
 //!
 //! Feedback lowers a rate by the slope of the level, which is flat where the queue is full: from a rate of twice what the air carries it
 //! takes many intervals, in which packets are lost. A start does not look at levels above its model's range at all. What arrives is
-//! known in either case, and frames of some packets say that a queue is the cause: on a wire that loses packets they stay small. These
+//! known in either case, and frames of some packets say that a queue is the cause: on a wire that loses some packets they stay small. These
 //! frames may stay below the target, too: a driver bounds their airtime at the lowest rate that it may try.
 
 use super::config::LEAST;
@@ -19,6 +19,8 @@ const ENDS: f64 = 2.0;
 const GROWS: f64 = 0.9;
 /// Share of a slot's packets lost in a queue above which the queue overflows.
 const OVERFLOW: f64 = 0.01;
+/// Share of packets lost above which it does not matter where: no stream is of use then.
+const USELESS: f64 = 0.2;
 /// Share of the target from which on frames show a queue, and from which on losses are those of a queue.
 const QUEUED: f64 = 0.3;
 const ABOVE: f64 = 1.1;
@@ -43,7 +45,9 @@ impl Slot {
         match self.level {
             // Nothing comes through.
             None => self.arrived <= 0.0 && self.sent > 0.0,
-            Some(level) => (level >= QUEUED && grows) || (level >= ABOVE && self.loss > OVERFLOW),
+            Some(level) => {
+                (grows && (level >= QUEUED || self.loss > USELESS)) || (level >= ABOVE && self.loss > OVERFLOW)
+            }
         }
     }
 }
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_single_slot_small_frames_and_losses_below_the_target_are_none() {
-        for calm in [slot(0.2, 50.0, 100.0, 0.5), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)] {
+        for calm in [slot(0.2, 82.0, 100.0, 0.18), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)] {
             let mut overload = Overload::default();
             assert!((0..10).all(|_| !overload.on_slot(&calm, 100.0 * MBPS)), "{calm:?}");
         }
@@ -127,6 +131,15 @@ mod tests {
             assert!(!overload.on_slot(&slot(2.0, 50.0, 100.0, 0.5), 100.0 * MBPS));
             assert!(!overload.on_slot(&slot(2.0, 100.0, 100.0, 0.0), 100.0 * MBPS));
         }
+    }
+
+    #[test]
+    fn losses_that_make_a_stream_useless_are_overload_at_any_level() {
+        let mut overload = Overload::default();
+        let useless = slot(0.1, 15.0, 100.0, 0.8);
+        overload.on_slot(&useless, 100.0 * MBPS);
+        assert!(overload.on_slot(&useless, 100.0 * MBPS));
+        assert_eq!(overload.limit(), Some(25.0 * MBPS));
     }
 
     #[test]
