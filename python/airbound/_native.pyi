@@ -510,7 +510,7 @@ class StreamSender:
         """Takes a receiver's message; returns its receiver. Raises ``ValueError`` for one that is not believed, which is only counted."""
 
     def poll(self, now: int, receiver: int) -> StreamDecision:
-        """Decides if it is due, and returns rates and reason."""
+        """Decides if it is due at ``now`` (ns), and returns rates and reason."""
 
     @property
     def refused(self) -> int:

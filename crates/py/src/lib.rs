@@ -19,7 +19,8 @@ mod _native {
     use crate::command::main;
     #[pymodule_export]
     use crate::control::{
-        DelayController, Grant, Law, RateAllocator, StreamDecision, StreamReceiver, StreamSender, Wqm, plum_allocation,
+        DelayController, Grant, Law, RateAllocator, StreamDecision, StreamReceiver, StreamSender, Wqm,
+        plum_allocation,
     };
     #[pymodule_export]
     use crate::error::{RunError, ScenarioError, SchemeError};

@@ -7,8 +7,8 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
-use super::report::Report;
 use super::overload;
+use super::report::Report;
 use super::start::{Overhead, Space};
 use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
 

@@ -46,7 +46,8 @@ impl Slot {
             // Nothing comes through.
             None => self.arrived <= 0.0 && self.sent > 0.0,
             Some(level) => {
-                (grows && (level >= QUEUED || self.loss > USELESS)) || (level >= ABOVE && self.loss > OVERFLOW)
+                (grows && (level >= QUEUED || self.loss > USELESS))
+                    || (level >= ABOVE && self.loss > OVERFLOW)
             }
         }
     }
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_single_slot_small_frames_and_losses_below_the_target_are_none() {
-        for calm in [slot(0.2, 82.0, 100.0, 0.18), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)] {
+        for calm in [slot(0.2, 82.0, 100.0, 0.18), slot(1.0, 95.0, 100.0, 0.05), slot(2.0, 99.0, 100.0, 0.0)]
+        {
             let mut overload = Overload::default();
             assert!((0..10).all(|_| !overload.on_slot(&calm, 100.0 * MBPS)), "{calm:?}");
         }
