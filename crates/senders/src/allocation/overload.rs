@@ -57,7 +57,7 @@ impl Slot {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Overload {
     votes: u32,
-    /// What arrived in the slots of the votes, in bit/s.
+    /// Sum of the payload rates that arrived in the slots of the votes, in bit/s.
     arrived: f64,
     limit: Option<f64>,
 }

@@ -66,7 +66,7 @@ pub(super) struct Stream {
     pub(super) detector: BottleneckDetector,
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
-    /// Mean of what arrived, in bit/s.
+    /// Mean payload rate that arrived, in bit/s.
     pub(super) arrived: SlotMean,
     /// The limit of a live stream whose queue grows.
     pub(super) overload: Overload,
