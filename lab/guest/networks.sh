@@ -163,14 +163,17 @@ END
     ip link set wlan0 nomaster; ip link del br9; ip addr add 10.0.0.1/24 dev wlan0; sleep 0.3
 fi
 
-# The kernel has no type information: the agent reads counters.
+# The kernel has no type information: the agent reads counters. Its processor time with counters, and with eBPF before.
+spent() {
+    echo "$(airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1) $(cut -d ' ' -f 1 /proc/uptime)"
+}
+share() { echo "$1 $2" | awk '{ printf "%.1f", ($3 - $1) * 100 / ($4 - $2) }'; }
 if wanted counters; then
+    begin; first=$(spent); sleep 3; traced=$(share "$first" "$(spent)"); end traced >/dev/null
     echo 'completions = "counters"' >/run/counters.toml
     arguments="--config /run/counters.toml $usual"
-    begin
-    spent() { airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1; }
-    first=$(spent); watch counters; last=$(spent)
-    end counters "$(echo "$first $last" | awk '{ printf "%.1f %% of a processor", ($2 - $1) * 100 / 3 }')"
+    begin; first=$(spent); watch counters; polled=$(share "$first" "$(spent)")
+    end counters "$polled % of a processor, $traced % with eBPF"
     arguments=$usual
 fi
 
