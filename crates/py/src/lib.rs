@@ -18,13 +18,16 @@ mod _native {
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
-    use crate::control::{DelayController, Grant, Law, RateAllocator, Wqm, plum_allocation};
+    use crate::control::{
+        DelayController, Grant, Law, RateAllocator, StreamDecision, StreamReceiver, StreamSender, Wqm,
+        plum_allocation,
+    };
     #[pymodule_export]
     use crate::error::{RunError, ScenarioError, SchemeError};
     #[pymodule_export]
     use crate::rate::Rate;
     #[pymodule_export]
-    use crate::runs::{compare, report, run, verdict};
+    use crate::runs::{compare, groups, report, run, verdict};
     #[pymodule_export]
     use crate::scenario::{Scenario, shipped};
     #[pymodule_export]
