@@ -404,6 +404,150 @@ class RateAllocator:
         """The number of reports of unknown stations and of late reports."""
 
 @final
+class StreamDecision:
+    """Rates for one receiver, and the reason that limits them."""
+
+    @property
+    def reason(self) -> str:
+        """``"rising"``, ``"air-full"``, ``"level-above-target"``, ``"radio-away"``, ``"application"``, ``"no-feedback"``, ``"wire"``,
+        ``"not-aggregating"`` or ``"most"``."""
+
+    @property
+    def text(self) -> str:
+        """The reason as a sentence for users."""
+
+    @property
+    def rate(self) -> int:
+        """The payload rate of the receiver, error correction and the application's headers included, bit/s."""
+
+    @property
+    def encoder(self) -> int:
+        """The rate for the encoder, bit/s."""
+
+    @property
+    def pacing(self) -> int:
+        """The highest rate at which packets of a frame leave, bit/s."""
+
+    @property
+    def pacing_interval(self) -> int:
+        """The time between two packets of the usual size at that rate, ns."""
+
+    @property
+    def largest_frame(self) -> int:
+        """The largest frame that is sent within its interval, bytes."""
+
+    @property
+    def next(self) -> int:
+        """The time of the next call if nothing happens before, ns."""
+
+    @property
+    def level(self) -> float | None:
+        """The mean aggregation level of the last message with frames, packets; ``None`` before the first."""
+
+    @property
+    def loss(self) -> float | None:
+        """The share of packets lost in a queue or on the wire, 0 to 1, of the last message; ``None`` before the first."""
+
+    @property
+    def absence(self) -> tuple[int, int] | None:
+        """Period and length of the absences of the receiver's radio, ns; ``None`` if there are none."""
+
+    @property
+    def reports(self) -> int:
+        """The number of messages taken."""
+
+    @property
+    def refused(self) -> int:
+        """The number of messages refused that named this receiver."""
+
+@final
+class StreamSender:
+    """The sending end of live streams whose receivers share one access point: the library of docs/use/library.md.
+
+    Parameters: ``receivers``, 1 to 256; ``start``, ``least`` and ``most``, rates in bit/s; ``interval`` of messages, 20 to 200 ms in ns,
+    the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
+    ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
+    interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
+    range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
+    """
+
+    def __new__(
+        cls,
+        *,
+        receivers: int = 1,
+        start: int = 5_000_000,
+        least: int = 1_000_000,
+        most: int = 1_000_000_000,
+        interval: int = 100_000_000,
+        frame_interval: int = 16_666_667,
+        target: float = 32.0,
+        share: str = "optimal",
+        packet: int = 1200,
+        spread: float = 0.8,
+        encoder_share: float = 0.9,
+    ) -> StreamSender: ...
+    def join(self, now: int, receiver: int, key: bytes = ...) -> None:
+        """Adds a receiver, or begins anew with a known one. ``key``, 16 bytes, is that of its messages; zeros protect from accidents only.
+
+        Raises ``RuntimeError`` if as many receivers have joined as were configured.
+        """
+
+    def leave(self, now: int, receiver: int) -> None:
+        """Removes a receiver; the others share its rate."""
+
+    def frame(self, now: int, receiver: int, size: int, packets: int, deadline: int | None = None) -> None:
+        """Takes a frame of ``size`` bytes in ``packets`` packets, to be sent by ``deadline`` (ns) or within the usual interval of frames.
+
+        Raises ``ValueError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
+        """
+
+    def allowed(self, now: int, receiver: int) -> tuple[int, int | None]:
+        """The number of packets that may be sent now, and when the next one may (ns); ``None`` if nothing waits."""
+
+    def sent(self, now: int, receiver: int, packets: int, payload: int) -> None:
+        """Notes packets handed to the network, ``payload`` bytes in all. Raises ``ValueError`` for a size out of range."""
+
+    def report(self, now: int, message: bytes) -> int:
+        """Takes a receiver's message; returns its receiver. Raises ``ValueError`` for one that is not believed, which is only counted."""
+
+    def poll(self, now: int, receiver: int) -> StreamDecision:
+        """Decides if it is due at ``now`` (ns), and returns rates and reason."""
+
+    @property
+    def refused(self) -> int:
+        """The number of messages refused of all receivers."""
+
+@final
+class StreamReceiver:
+    """The receiving end of a live stream: arrivals become messages to the sender.
+
+    ``receiver`` is the number under which it joins; ``key`` 16 bytes; ``interval`` as at the sender, ns; ``exact_stamps`` is for a card's
+    stamps, which are equal within an A-MPDU. Raises ``ValueError`` for a value out of range.
+    """
+
+    def __new__(cls, receiver: int = 0, *, key: bytes = ..., interval: int = 100_000_000, exact_stamps: bool = False) -> StreamReceiver: ...
+    def arrived(
+        self, now: int, batch: Sequence[tuple[int, int, int, int]], *, stamp_now: int | None = None, companion: bool = False
+    ) -> None:
+        """Takes arrivals in the order of their stamps: tuples of receive stamp (ns), sequence number of the first packet, number of packets
+        (1 to 1024), and payload of all of them (bytes).
+
+        ``stamp_now`` is the time of the call on the clock of stamps (ns), ``None`` if that is the clock of ``now``; ``companion`` marks
+        packets of another flow of the device, whose numbers have no meaning. Raises ``ValueError`` for a value out of range; no arrival
+        is taken then.
+        """
+
+    def phy_rate(self, rate: int | None) -> None:
+        """Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ValueError`` out of range."""
+
+    def poll(self, now: int) -> bytes | None:
+        """The message to the sender if it is due, 58 bytes, to be sent once; else ``None``."""
+
+    @property
+    def next_deadline(self) -> int | None:
+        """The time of the next message, ns; ``None`` before the first arrival."""
+
+@final
 class Grant:
     """A transmission that Law gives to the hardware."""
 

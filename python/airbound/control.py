@@ -12,7 +12,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airbound import _native
-from airbound._native import DelayController, Grant, Law, Rate, RateAllocator, Wqm
+from airbound._native import (
+    DelayController,
+    Grant,
+    Law,
+    Rate,
+    RateAllocator,
+    StreamDecision,
+    StreamReceiver,
+    StreamSender,
+    Wqm,
+)
 
 __all__ = [
     "DelayController",
@@ -21,6 +31,9 @@ __all__ = [
     "PlumAllocation",
     "Rate",
     "RateAllocator",
+    "StreamDecision",
+    "StreamReceiver",
+    "StreamSender",
     "Wqm",
     "plum_allocation",
 ]

@@ -4,12 +4,14 @@ mod allocation;
 mod delay;
 mod law;
 mod plum;
+mod stream;
 mod wqm;
 
 pub(crate) use allocation::RateAllocator;
 pub(crate) use delay::DelayController;
 pub(crate) use law::{Grant, Law};
 pub(crate) use plum::plum_allocation;
+pub(crate) use stream::{StreamDecision, StreamReceiver, StreamSender};
 pub(crate) use wqm::Wqm;
 
 use pyo3::PyErr;

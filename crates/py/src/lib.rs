@@ -18,7 +18,10 @@ mod _native {
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
-    use crate::control::{DelayController, Grant, Law, RateAllocator, Wqm, plum_allocation};
+    use crate::control::{
+        DelayController, Grant, Law, RateAllocator, StreamDecision, StreamReceiver, StreamSender, Wqm,
+        plum_allocation,
+    };
     #[pymodule_export]
     use crate::error::{RunError, ScenarioError, SchemeError};
     #[pymodule_export]

@@ -14,6 +14,7 @@ mod rtp_nack;
 mod rtp_path;
 mod stream_life;
 mod stream_path;
+mod stream_walk;
 mod tcp_custom;
 mod tcp_network;
 mod tcp_recovery;

@@ -23,6 +23,12 @@ pub(crate) fn id(station: usize) -> ReceiverId {
 pub(crate) struct Path {
     pub(crate) phy: BitRate,
     pub(crate) tells_phy: bool,
+    /// The PHY rate that the receiver tells, if it is another than that of its frames.
+    pub(crate) told: Option<BitRate>,
+    /// Airtime that others take after each of its frames.
+    pub(crate) rival: Span,
+    /// Packets that the access point's queue holds.
+    pub(crate) queue: usize,
     /// Largest number of packets of a frame.
     pub(crate) window: usize,
     /// Rate of the wire in front of the access point.
@@ -39,6 +45,9 @@ impl Path {
     pub(crate) const USUAL: Self = Self {
         phy: BitRate::from_mbps(390),
         tells_phy: true,
+        told: None,
+        rival: Span::ZERO,
+        queue: 2000,
         window: 64,
         wire: BitRate::from_mbps(10_000),
         application: BitRate::from_mbps(10_000),
@@ -57,6 +66,9 @@ struct Station {
     next_frame: Instant,
     next_poll: Instant,
     sequence: u64,
+    /// Packets that the access point's queue did not take, and those that arrived.
+    dropped: u64,
+    arrived: u64,
     decision: Option<Decision>,
 }
 
@@ -85,8 +97,7 @@ impl Air {
             let key = [number as u8 + 1; 16];
             sender.join(Instant::ZERO, id(number), key).expect("room");
             let config = ReceiverConfig { receiver: id(number), key, ..ReceiverConfig::default() };
-            let mut receiver = StreamReceiver::new(config).expect("valid");
-            receiver.phy_rate(path.tells_phy.then_some(path.phy)).expect("in range");
+            let receiver = StreamReceiver::new(config).expect("valid");
             Station {
                 receiver,
                 path: *path,
@@ -96,6 +107,8 @@ impl Air {
                 next_frame: Instant::ZERO,
                 next_poll: Instant::ZERO,
                 sequence: 0,
+                dropped: 0,
+                arrived: 0,
                 decision: None,
             }
         });
@@ -119,6 +132,11 @@ impl Air {
 
     pub(crate) fn decision(&self, station: usize) -> Decision {
         self.stations[station].decision.expect("polled")
+    }
+
+    /// Packets dropped by the access point and packets that arrived, since the begin.
+    pub(crate) fn counts(&self, station: usize) -> (u64, u64) {
+        (self.stations[station].dropped, self.stations[station].arrived)
     }
 
     pub(crate) fn run(&mut self, time: Span) {
@@ -174,8 +192,10 @@ impl Air {
         for station in &mut self.stations {
             while station.wire.front().is_some_and(|(at, _)| *at <= now) {
                 let sequence = station.wire.pop_front().map_or(0, |(_, sequence)| sequence);
-                if station.queue.len() < 2000 {
+                if station.queue.len() < station.path.queue {
                     station.queue.push_back(sequence);
+                } else {
+                    station.dropped += 1;
                 }
             }
             self.longest = self.longest.max(station.queue.len());
@@ -201,8 +221,9 @@ impl Air {
             let size = station.queue.len().min(station.path.window);
             let frame: Vec<u64> = station.queue.drain(..size).collect();
             let bytes = ByteCount::new((PACKET + 74) * size as u64);
-            self.air_free = self.air_free + OVERHEAD + station.path.phy.time_for(bytes);
-            self.on_air = Some((self.air_free, number, frame));
+            let end = self.air_free + OVERHEAD + station.path.phy.time_for(bytes);
+            self.air_free = end + station.path.rival;
+            self.on_air = Some((end, number, frame));
         }
     }
 
@@ -221,6 +242,9 @@ impl Air {
             })
             .collect();
         let now = at + Span::from_millis(1);
+        station.arrived += frame.len() as u64;
+        let phy = station.path.told.unwrap_or(station.path.phy);
+        station.receiver.phy_rate(station.path.tells_phy.then_some(phy)).expect("in range");
         station.receiver.arrived(now, Some(now + ahead), arrivals.iter().copied()).expect("in range");
     }
 

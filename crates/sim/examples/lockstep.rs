@@ -18,7 +18,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
 use airbound_record::TxopKind;
-use airbound_scenario::{Datagrams, Direction, Flow, Overrides, Scenario, Traffic};
+use airbound_scenario::{ChannelSpec, Datagrams, Direction, Flow, Overrides, Scenario, TraceUse, Traffic};
 use airbound_sim::{Event, Events, Observer, Plugins, Reach, Run};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
@@ -36,6 +36,8 @@ struct Received {
     rate: BitRate,
     frames: u64,
     packets: u64,
+    /// Whether a trace gives its PHY rates. The rate of a frame's symbols is not that then.
+    is_traced: bool,
 }
 
 /// Counts the frames that stations receive.
@@ -61,7 +63,8 @@ impl Observer for Air {
             stations.resize(place + 1, Received::default());
         }
         let one = &mut stations[place];
-        one.rate = row.rate;
+        let airtime = row.end.since(row.start);
+        one.rate = if one.is_traced { row.rate.min(BitRate::of(row.size, airtime)) } else { row.rate };
         if row.start >= self.from {
             one.frames += 1;
             one.packets += u64::from(row.mpdus);
@@ -260,7 +263,11 @@ impl World {
             flows.push(pair);
         }
         let mut run = Run::with_plugins("live", &scenario, &scenario.scheme, arguments.seed, &plugins)?;
-        let stations = Rc::new(RefCell::new(vec![Received::default(); scenario.stations.len()]));
+        let received = scenario.stations.iter().map(|station| Received {
+            is_traced: matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Phy),
+            ..Received::default()
+        });
+        let stations = Rc::new(RefCell::new(received.collect::<Vec<_>>()));
         // As long as the programs leave out at their start (`skip`).
         let from = Instant::ZERO + scenario.warm_up + Span::from_secs(5);
         run.observe(Box::new(Air { stations: Rc::clone(&stations), from }));
@@ -377,7 +384,7 @@ impl World {
     fn print_air(&self) {
         let stations = self.stations.borrow();
         for (place, number) in self.ends.iter().filter_map(|end| end.station).enumerate() {
-            let Received { rate, frames, packets } = stations[number];
+            let Received { rate, frames, packets, .. } = stations[number];
             let level = packets as f64 / (frames.max(1)) as f64;
             println!(
                 "{{\"role\": \"air\", \"station\": {place}, \"level\": {level:.3}, \"frames\": {frames}, \"phy_mbps\": {:.1}}}",

@@ -94,6 +94,10 @@ pub struct AllocationConfig {
     /// one frame or none, and less seems to arrive than was sent.
     #[serde(skip)]
     pub judged_frames: u32,
+    /// Whether streams are live: no. Then a rate is cut below what arrives while a queue grows, whatever the model says, and a change of
+    /// PHY rates scales rates in place of a new start.
+    #[serde(skip)]
+    pub live: bool,
     /// Whether a station that receives less than its share, on the wire or on the air, is held at the rate that it receives: yes.
     pub tell_bottleneck: bool,
 }
@@ -106,6 +110,7 @@ impl Default for AllocationConfig {
             interval: Span::from_millis(500),
             dead_time: Span::ZERO,
             judged_frames: 0,
+            live: false,
             share: Share::Optimal,
             form: Form::Central,
             start: Start::Model,

@@ -1,18 +1,19 @@
 //! The proxy's allocator: algorithms 1 and 2, with additions for real networks.
 
+mod model_rates;
+
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::bottleneck::Bottleneck;
 use super::config::{AllocationConfig, Form, LEAST, Share, Start};
 use super::hold::Hold;
+use super::overload;
 use super::report::Report;
-use super::start::{Link, Overhead, Space};
+use super::start::{Overhead, Space};
 use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
-/// Longest start; after that, feedback takes over even if the level is not near the target.
-const LONGEST_START: Span = Span::from_secs(2);
 /// Relative distance that counts as near the target: the scatter of the mean of a few frames.
 const NEAR: f64 = 0.1;
 /// Lower limit on the share of time assumed to be free of payload.
@@ -23,7 +24,7 @@ const MOST_LEVEL: f64 = 2.0;
 const HEADROOM: f64 = 1.5;
 /// Step back of the caller's clock from which on it was set; less is the disorder of callers.
 const STEP: Span = Span::from_millis(100);
-/// Relative change of a PHY rate, against the one used for the last rates, that triggers a new start.
+/// Relative change of a PHY rate, against the one used for the last rates, that triggers new ones from the model.
 const CHANGED: f64 = 0.15;
 /// Longest wait for reports in intervals,
 const REPORT_WAIT: f64 = 1.5;
@@ -194,6 +195,9 @@ impl RateAllocator {
         let began = Instant::from_nanos(now.as_nanos().saturating_sub(report.slot.as_nanos()));
         let starting = self.starting.is_some();
         self.on_uplink(now, place, report, starting.then_some(began));
+        if self.config.live && report.frames >= self.config.judged_frames {
+            self.watch_overload(now, place, target, report);
+        }
         let station = &mut self.streams[place];
         let Some(level) = report.level() else { return };
         station.level = Some(level);
@@ -202,9 +206,10 @@ impl RateAllocator {
             station.transmissions += f64::from(report.transmissions);
         }
         if self.config.judges(report.frames) && self.starting.is_none() {
-            let arrived = report.goodput().as_bps() as f64;
-            // The slot may have begun under the previous rate.
-            let sent = station.rate.min(station.before).min(station.sent_rate().unwrap_or(f64::INFINITY));
+            let (slot, sent) = (report.goodput().as_bps() as f64, station.least_sent());
+            // Slots of a live stream hold a few of its frames, and now and then one less, or what a short absence left of them.
+            let usual = station.arrived.after(slot);
+            let arrived = if self.config.live { slot.max(usual.min(sent)) } else { slot };
             let frame = level + report.companions;
             let detector = &mut station.detector;
             let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
@@ -224,6 +229,23 @@ impl RateAllocator {
                 None if gets_less => station.held = Some(Hold::cut(arrived, sent, by)),
                 None => {}
             }
+        }
+    }
+
+    /// Cuts the rate of a stream whose queue grows.
+    fn watch_overload(&mut self, now: Instant, place: usize, target: f64, report: &Report) {
+        let station = &mut self.streams[place];
+        let slot = overload::Slot {
+            level: report.level().map(|level| level / target),
+            arrived: report.goodput().as_bps() as f64,
+            sent: station.least_sent(),
+            loss: report.queue_loss(),
+        };
+        let rate = station.rate;
+        if station.overload.on_slot(&slot, rate)
+            && let Some(limit) = station.overload.limit()
+        {
+            self.set(now, place, rate.min(limit));
         }
     }
 
@@ -257,6 +279,9 @@ impl RateAllocator {
             return false;
         }
         self.forget(now);
+        if self.config.live {
+            self.streams.iter_mut().for_each(|stream| stream.overload.probe(stream.rate));
+        }
         if self.starting.is_some() {
             self.start(now);
         } else {
@@ -535,65 +560,5 @@ impl RateAllocator {
         for (place, phy) in known {
             self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));
         }
-    }
-
-    /// Rates from the model, until the level is near the target.
-    fn start(&mut self, now: Instant) {
-        if self.lone().is_some_and(|lone| self.streams[lone].reported) {
-            self.starting = None;
-            self.step(now);
-            return;
-        }
-        self.with_known(now, |this, known| this.start_known(now, known));
-    }
-
-    fn start_known(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
-        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
-        // The model covers all stations: until each has reported, those that have keep to safe rates.
-        let complete = known.len() == self.streams.len();
-        if let (Some(place), Some(level), true) = (fastest, level, complete) {
-            let target = self.target_of(known[place].0);
-            let was_measured = self.overhead.is_measured();
-            let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
-            self.overhead.learn(&self.config, links, place, level);
-            if was_measured && (level / target - 1.0).abs() < NEAR {
-                self.starting = None;
-                return;
-            }
-        }
-        if complete && level.is_some() {
-            self.plan(now, known);
-        }
-        if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
-            self.starting = None;
-        }
-    }
-
-    /// Starts again from the model if a PHY rate has changed.
-    fn watch_phy_rates(&mut self, now: Instant) {
-        self.with_known(now, |this, known| {
-            let changed = |(place, phy): &(usize, f64)| {
-                this.streams[*place].planned.is_some_and(|planned| (phy / planned - 1.0).abs() > CHANGED)
-            };
-            if this.starting.is_none() && known.iter().any(changed) {
-                this.plan(now, known);
-                this.starting = Some(now);
-            }
-        });
-    }
-
-    /// Sets the model's rates for these stations.
-    fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let mut space = std::mem::take(&mut self.space);
-        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
-        if self.overhead.plan(&self.config, links, &mut space) {
-            self.factor = None;
-            for ((place, phy), rate) in known.iter().zip(&space.rates) {
-                self.streams[*place].planned = Some(*phy);
-                self.set(now, *place, *rate);
-            }
-        }
-        self.space = space;
     }
 }

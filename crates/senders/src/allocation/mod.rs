@@ -20,6 +20,7 @@
 //! | `stream` | the allocator's state of one direction of one station |
 //! | `control` | algorithms 1 and 2, the distributed form, joining and leaving stations |
 //! | `start` | from cold to the target by inverting the model |
+//! | `overload` | the limit of a live stream whose queue grows |
 //! | `bottleneck` | whether the WLAN or the wire limits a station |
 //! | `model` | equations 7 and 8, lemmas 1 and 2, the rate region, theorem 1, stability |
 //! | `optimum` | the exact optimum of problem P |
@@ -37,6 +38,7 @@ mod grouping;
 mod hold;
 mod model;
 mod optimum;
+mod overload;
 mod report;
 mod sensing;
 mod start;

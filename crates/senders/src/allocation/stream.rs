@@ -4,9 +4,12 @@ use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::bottleneck::{Bottleneck, BottleneckDetector};
 use super::hold::Hold;
+use super::overload::Overload;
 
 /// Level from which on frames find a queue.
 const QUEUED: f64 = 2.5;
+/// Weight of a new slot in the mean of slots.
+const SLOT_WEIGHT: f64 = 0.25;
 
 /// A station that reports to an allocator, numbered by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,8 +51,8 @@ pub(super) struct Stream {
     /// PHY rate in bit/s, less the share of retransmissions.
     pub(super) phy: Option<f64>,
     pub(super) seen_phy: Option<BitRate>,
-    /// The PHY rate for which the model was last evaluated; `None` if rates come from feedback alone.
-    pub(super) planned: Option<f64>,
+    /// The last rate of the model; `None` if rates come from feedback alone.
+    pub(super) planned: Option<Planned>,
     pub(super) level: Option<f64>,
     /// Since the last update; of an uplink, reports and the sum of their levels.
     pub(super) frames: f64,
@@ -63,9 +66,33 @@ pub(super) struct Stream {
     pub(super) detector: BottleneckDetector,
     /// The limit of a station that receives less than its share, with its bottleneck.
     pub(super) held: Option<Hold>,
+    /// Mean payload rate that arrived, in bit/s.
+    pub(super) arrived: SlotMean,
+    /// The limit of a live stream whose queue grows.
+    pub(super) overload: Overload,
     pub(super) sent: Option<Sent>,
     /// Share of time taken by the overhead of frames, with the assumed overhead of one; `None` before the first report.
     pub(super) overhead_share: Option<f64>,
+}
+
+/// Mean of a value over the last slots.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SlotMean(Option<f64>);
+
+impl SlotMean {
+    /// The mean after a further slot.
+    pub(super) fn after(&mut self, value: f64) -> f64 {
+        let before = self.0.unwrap_or(value);
+        *self.0.insert(before + SLOT_WEIGHT * (value - before))
+    }
+}
+
+/// A rate of the model, both in bit/s.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Planned {
+    /// The PHY rate for which it is.
+    pub(super) phy: f64,
+    pub(super) rate: f64,
 }
 
 /// Payload handed to the network for a station, by its sender's count.
@@ -97,6 +124,8 @@ impl Stream {
             changed: now,
             detector: BottleneckDetector::new(),
             held: None,
+            arrived: SlotMean::default(),
+            overload: Overload::default(),
             sent: None,
             overhead_share: None,
         }
@@ -142,7 +171,13 @@ impl Stream {
 
     /// Returns the limit in bit/s; `None` if it is not held.
     pub(super) fn limit(&self) -> Option<f64> {
-        self.held.and_then(|held| held.limit())
+        let held = self.held.and_then(|held| held.limit());
+        [held, self.overload.limit()].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Rate in bit/s that was sent at least in the last slot, which may have begun under the previous rate.
+    pub(super) fn least_sent(&self) -> f64 {
+        self.rate.min(self.before).min(self.sent_rate().unwrap_or(f64::INFINITY))
     }
 
     pub(super) fn fresh_level(&self) -> Option<f64> {

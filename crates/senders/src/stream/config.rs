@@ -99,6 +99,7 @@ impl StreamConfig {
             target: self.target,
             share: self.share,
             judged_frames: self.judged_frames,
+            live: true,
             interval: self.interval,
             // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
             dead_time: self.interval,

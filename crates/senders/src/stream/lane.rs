@@ -36,6 +36,8 @@ const LONGEST_PPDU: f64 = 5.484e-3;
 const HALF: f64 = 0.5;
 /// Bytes of a packet on the air beyond its payload.
 const HEADERS: ByteCount = ByteCount::new(74);
+/// Packets over which PHY rates are averaged: a block-ack window. A few retries at a low rate say nothing about the rates to come.
+const MEAN_PACKETS: f64 = 64.0;
 /// Lowest target: below it frames without a queue are at the target, too.
 const LEAST_TARGET: f64 = 2.0;
 
@@ -64,7 +66,9 @@ pub(super) struct Lane {
     pub(super) level: Option<f64>,
     pub(super) loss: Option<f64>,
     pub(super) absence: Option<Absence>,
-    /// The target at the PHY rate of the last message, in packets.
+    /// Harmonic mean of the PHY rates of the last packets; `None` before the first.
+    phy: Option<BitRate>,
+    /// The target at that PHY rate, in packets.
     target: f64,
     /// Whether the level of the last message was left out.
     left_out: bool,
@@ -96,6 +100,7 @@ impl Lane {
             level: None,
             loss: None,
             absence: None,
+            phy: None,
             target: config.target,
             left_out: false,
             singles: false,
@@ -181,6 +186,10 @@ impl Lane {
             self.singles = report.level().is_some_and(|level| level < SINGLE)
                 && on_air.is_some_and(|share| share >= FULL);
         }
+        if let Some(told) = report.phy_rate.filter(|rate| !rate.is_zero()) {
+            self.phy = Some(self.phy.map_or(told, |before| mean_rate(before, told, report.packets)));
+            report.phy_rate = self.phy;
+        }
         self.target = target_at(config, report.phy_rate);
         let raised = f64::from(report.transmissions) * config.target / self.target;
         report.transmissions = libm::round(raised) as u32;
@@ -257,6 +266,13 @@ impl Lane {
         }
         self.pacer.set_back(|time| moved(time, from, to));
     }
+}
+
+/// The harmonic mean of PHY rates over the last packets, after `packets` at the rate `told`.
+fn mean_rate(before: BitRate, told: BitRate, packets: u32) -> BitRate {
+    let weight = f64::from(packets) / (f64::from(packets) + MEAN_PACKETS);
+    let seconds_a_bit = (1.0 - weight) / before.as_bps() as f64 + weight / told.as_bps() as f64;
+    BitRate::from_bps_f64(1.0 / seconds_a_bit)
 }
 
 /// The level to hold at a PHY rate: half of the packets that the longest PPDU holds, where those are fewer than configured.

@@ -1,0 +1,218 @@
+//! The two ends of a live stream.
+
+use airbound_senders::allocation::{ReceiverId, Share, Stamps};
+use airbound_senders::stream::{self, Reason, ReceiverConfig, StreamConfig, StreamError};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The exception of an error: of an unknown receiver, of a sender that is full, of a value or message that is refused.
+fn exception(error: StreamError) -> PyErr {
+    let sentence = error.to_string();
+    match error {
+        StreamError::Unknown => PyKeyError::new_err(sentence),
+        StreamError::Full(_) => PyRuntimeError::new_err(sentence),
+        _ => PyValueError::new_err(sentence),
+    }
+}
+
+/// The key of receivers without one.
+const NO_KEY: &[u8] = &[0; 16];
+
+fn key_of(key: &[u8]) -> PyResult<[u8; 16]> {
+    key.try_into().map_err(|_| PyValueError::new_err(format!("key has {} bytes; allowed are 16", key.len())))
+}
+
+/// The name of a reason, as in the C interface.
+const fn name(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Rising => "rising",
+        Reason::AirFull => "air-full",
+        Reason::LevelAboveTarget => "level-above-target",
+        Reason::RadioAway => "radio-away",
+        Reason::Application => "application",
+        Reason::NoFeedback => "no-feedback",
+        Reason::Wire => "wire",
+        Reason::NotAggregating => "not-aggregating",
+        Reason::Most => "most",
+        _ => "other",
+    }
+}
+
+#[pyclass(module = "airbound.control", frozen, get_all)]
+pub(crate) struct StreamDecision {
+    reason: &'static str,
+    text: &'static str,
+    rate: u64,
+    encoder: u64,
+    pacing: u64,
+    pacing_interval: u64,
+    largest_frame: u64,
+    next: u64,
+    level: Option<f64>,
+    loss: Option<f64>,
+    absence: Option<(u64, u64)>,
+    reports: u32,
+    refused: u32,
+}
+
+#[pyclass(module = "airbound.control")]
+pub(crate) struct StreamSender(stream::StreamSender);
+
+#[pymethods]
+impl StreamSender {
+    #[new]
+    #[pyo3(signature = (
+        *, receivers = 1, start = 5_000_000, least = 1_000_000, most = 1_000_000_000, interval = 100_000_000,
+        frame_interval = 16_666_667, target = 32.0, share = "optimal", packet = 1200, spread = 0.8, encoder_share = 0.9
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the parameters, by name")]
+    fn new(
+        receivers: u16,
+        start: u64,
+        least: u64,
+        most: u64,
+        interval: u64,
+        frame_interval: u64,
+        target: f64,
+        share: &str,
+        packet: u64,
+        spread: f64,
+        encoder_share: f64,
+    ) -> PyResult<Self> {
+        let share = match share {
+            "optimal" => Share::Optimal,
+            "equal-airtime" => Share::EqualAirtime,
+            other => {
+                let sentence = format!("share is {other}; allowed are optimal and equal-airtime");
+                return Err(PyValueError::new_err(sentence));
+            }
+        };
+        let config = StreamConfig {
+            receivers,
+            start: BitRate::from_bps(start),
+            least: BitRate::from_bps(least),
+            most: BitRate::from_bps(most),
+            interval: Span::from_nanos(interval),
+            frame_interval: Span::from_nanos(frame_interval),
+            target,
+            share,
+            packet: ByteCount::new(packet),
+            spread,
+            encoder_share,
+            ..StreamConfig::default()
+        };
+        stream::StreamSender::new(config).map(Self).map_err(exception)
+    }
+
+    #[pyo3(signature = (now, receiver, key = NO_KEY))]
+    fn join(&mut self, now: u64, receiver: u16, key: &[u8]) -> PyResult<()> {
+        self.0.join(Instant::from_nanos(now), ReceiverId(receiver), key_of(key)?).map_err(exception)
+    }
+
+    fn leave(&mut self, now: u64, receiver: u16) -> PyResult<()> {
+        self.0.leave(Instant::from_nanos(now), ReceiverId(receiver)).map_err(exception)
+    }
+
+    #[pyo3(signature = (now, receiver, size, packets, deadline = None))]
+    fn frame(
+        &mut self,
+        now: u64,
+        receiver: u16,
+        size: u64,
+        packets: u32,
+        deadline: Option<u64>,
+    ) -> PyResult<()> {
+        let (id, now) = (ReceiverId(receiver), Instant::from_nanos(now));
+        let deadline = deadline.map(Instant::from_nanos);
+        self.0.frame(id, now, ByteCount::new(size), packets, deadline).map_err(exception)
+    }
+
+    fn allowed(&mut self, now: u64, receiver: u16) -> PyResult<(u32, Option<u64>)> {
+        let allowed = self.0.allowed(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
+        Ok((allowed.packets, allowed.next.map(Instant::as_nanos)))
+    }
+
+    fn sent(&mut self, now: u64, receiver: u16, packets: u32, payload: u64) -> PyResult<()> {
+        let (id, now) = (ReceiverId(receiver), Instant::from_nanos(now));
+        self.0.sent(id, now, packets, ByteCount::new(payload)).map_err(exception)
+    }
+
+    fn report(&mut self, now: u64, message: &[u8]) -> PyResult<u16> {
+        self.0.report(Instant::from_nanos(now), message).map(|id| id.0).map_err(exception)
+    }
+
+    fn poll(&mut self, now: u64, receiver: u16) -> PyResult<StreamDecision> {
+        let decision = self.0.poll(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
+        Ok(StreamDecision {
+            reason: name(decision.reason),
+            text: decision.reason.text(),
+            rate: decision.rate.as_bps(),
+            encoder: decision.encoder.as_bps(),
+            pacing: decision.pacing.as_bps(),
+            pacing_interval: decision.pacing_interval.as_nanos(),
+            largest_frame: decision.largest_frame.as_u64(),
+            next: decision.next.as_nanos(),
+            level: decision.level,
+            loss: decision.loss,
+            absence: decision.absence.map(|absence| (absence.period.as_nanos(), absence.length.as_nanos())),
+            reports: decision.reports,
+            refused: decision.refused,
+        })
+    }
+
+    #[getter]
+    fn refused(&self) -> u64 {
+        self.0.refused()
+    }
+}
+
+#[pyclass(module = "airbound.control")]
+pub(crate) struct StreamReceiver(stream::StreamReceiver);
+
+#[pymethods]
+impl StreamReceiver {
+    #[new]
+    #[pyo3(signature = (receiver = 0, *, key = NO_KEY, interval = 100_000_000, exact_stamps = false))]
+    fn new(receiver: u16, key: &[u8], interval: u64, exact_stamps: bool) -> PyResult<Self> {
+        let config = ReceiverConfig {
+            receiver: ReceiverId(receiver),
+            interval: Span::from_nanos(interval),
+            stamps: if exact_stamps { Stamps::Exact } else { Stamps::Jittered },
+            key: key_of(key)?,
+        };
+        stream::StreamReceiver::new(config).map(Self).map_err(exception)
+    }
+
+    #[pyo3(signature = (now, batch, *, stamp_now = None, companion = false))]
+    fn arrived(
+        &mut self,
+        now: u64,
+        batch: Vec<(u64, u64, u32, u64)>,
+        stamp_now: Option<u64>,
+        companion: bool,
+    ) -> PyResult<()> {
+        let arrivals = batch.iter().map(|(stamp, sequence, packets, payload)| stream::Arrival {
+            stamp: Instant::from_nanos(*stamp),
+            sequence: *sequence,
+            packets: *packets,
+            payload: ByteCount::new(*payload),
+            companion,
+        });
+        let stamp_now = stamp_now.map(Instant::from_nanos);
+        self.0.arrived(Instant::from_nanos(now), stamp_now, arrivals).map_err(exception)
+    }
+
+    fn phy_rate(&mut self, rate: Option<u64>) -> PyResult<()> {
+        self.0.phy_rate(rate.map(BitRate::from_bps)).map_err(exception)
+    }
+
+    fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
+        self.0.poll(Instant::from_nanos(now)).map(Vec::from)
+    }
+
+    #[getter]
+    fn next_deadline(&self) -> Option<u64> {
+        self.0.next_deadline().map(Instant::as_nanos)
+    }
+}

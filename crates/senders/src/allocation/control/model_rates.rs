@@ -1,0 +1,102 @@
+//! Rates from the model: at a start, and when PHY rates change.
+
+use airbound_units::{Instant, Span};
+
+use super::super::start::Link;
+use super::super::stream::Planned;
+use super::{CHANGED, NEAR, RateAllocator};
+
+/// Longest start; after that, feedback takes over even if the level is not near the target.
+const LONGEST_START: Span = Span::from_secs(2);
+/// Share of the target below which frames are clearly below it.
+const SPARE: f64 = 0.75;
+
+impl RateAllocator {
+    /// Rates from the model, until the level is near the target.
+    pub(super) fn start(&mut self, now: Instant) {
+        if self.lone().is_some_and(|lone| self.streams[lone].reported) {
+            self.starting = None;
+            self.step(now);
+            return;
+        }
+        self.with_known(now, |this, known| this.start_known(now, known));
+    }
+
+    fn start_known(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
+        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
+        // The model covers all stations: until each has reported, those that have keep to safe rates.
+        let complete = known.len() == self.streams.len();
+        if let (Some(place), Some(level), true) = (fastest, level, complete) {
+            let target = self.target_of(known[place].0);
+            let was_measured = self.overhead.is_measured();
+            let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+            self.overhead.learn(&self.config, links, place, level);
+            if was_measured && (level / target - 1.0).abs() < NEAR {
+                self.starting = None;
+                return;
+            }
+        }
+        if complete && level.is_some() {
+            self.plan(now, known);
+        }
+        if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
+            self.starting = None;
+        }
+    }
+
+    /// Takes new rates from the model if a PHY rate has changed: starts again, or where streams are live, scales what feedback has found.
+    pub(super) fn watch_phy_rates(&mut self, now: Instant) {
+        self.with_known(now, |this, known| {
+            let changed = |(place, phy): &(usize, f64)| {
+                this.streams[*place].planned.is_some_and(|planned| (phy / planned.phy - 1.0).abs() > CHANGED)
+            };
+            if this.starting.is_none() && known.iter().any(changed) {
+                if this.config.live {
+                    this.follow(now, known);
+                } else {
+                    this.plan(now, known);
+                    this.starting = Some(now);
+                }
+            }
+        });
+    }
+
+    /// Scales the rates of these stations by the model's ratio of rates at the new PHY rates and at the old ones. Feedback goes on from
+    /// there: a rate control changes PHY rates several times a second, and the model knows nothing of other traffic. Frames clearly below
+    /// the target say that the air carries more than is sent; then a fall of the PHY rate takes no more than the model demands.
+    fn follow(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let mut space = std::mem::take(&mut self.space);
+        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+        if self.overhead.plan(&self.config, links, &mut space) {
+            self.factor = None;
+            for ((place, phy), rate) in known.iter().zip(&space.rates) {
+                let target = self.target_of(*place);
+                let stream = &mut self.streams[*place];
+                let before = stream.planned.replace(Planned { phy: *phy, rate: *rate });
+                let Some(before) = before.filter(|before| before.rate > 0.0) else { continue };
+                let factor = rate / before.rate;
+                stream.overload.scale(factor);
+                let scaled = stream.rate * factor;
+                let is_spare = stream.level.is_some_and(|level| level < SPARE * target);
+                let next = if is_spare { scaled.max(rate.min(stream.rate)) } else { scaled };
+                self.set(now, *place, next);
+            }
+        }
+        self.space = space;
+    }
+
+    /// Sets the model's rates for these stations.
+    fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
+        let mut space = std::mem::take(&mut self.space);
+        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+        if self.overhead.plan(&self.config, links, &mut space) {
+            self.factor = None;
+            for ((place, phy), rate) in known.iter().zip(&space.rates) {
+                self.streams[*place].planned = Some(Planned { phy: *phy, rate: *rate });
+                self.set(now, *place, *rate);
+            }
+        }
+        self.space = space;
+    }
+}
