@@ -109,7 +109,10 @@ fn a_changed_phy_rate_is_followed_within_a_second() {
         // Frames of 32 packets, each with an overhead of 214 us.
         let bits = 32.0 * 8.0 * 1e-6;
         let most = bits * PACKET as f64 / (214e-6 + bits * (PACKET + 74) as f64 / after as f64);
-        assert!((0.75..1.1).contains(&(arrived / most)), "{arrived} of {most} Mb/s after {before} to {after}");
+        assert!(
+            (0.75..1.1).contains(&(arrived / most)),
+            "{arrived} of {most} Mb/s after {before} to {after}"
+        );
         assert_eq!(dropped, 0, "from {before} to {after} Mb/s");
     }
 }
