@@ -53,6 +53,7 @@ purity() {
 layers() {
     local bad=0 crate
     imports units "" || bad=1
+    imports arguments "" || bad=1
     imports random "units" || bad=1
     imports wifi "units" || bad=1
     imports record "units" || bad=1
@@ -62,8 +63,8 @@ layers() {
     imports traffic "units random" || bad=1
     imports senders "units" || bad=1
     imports capi "units senders" || bad=1
-    imports relay "units senders linux" || bad=1
-    imports room "units senders" || bad=1
+    imports relay "units senders linux arguments" || bad=1
+    imports room "units senders arguments" || bad=1
     imports control "units wifi" || bad=1
     imports scenario "units wifi air traffic senders control" || bad=1
     imports sim "units random wifi record air traffic senders control scenario" || bad=1
@@ -74,7 +75,7 @@ layers() {
     imports runs "units random wifi control scenario sim feasibility record report" || bad=1
     # the language of conditions is the agent's
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
-    imports console "runs" || bad=1
+    imports console "runs arguments" || bad=1
     imports cli "units record report control scenario sim linux agent lab emulate feasibility runs console" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab feasibility runs console" || bad=1

@@ -33,11 +33,18 @@ begin() {
     sleep 1.5
 }
 
+# Begins with bursts, and waits until packets of one are held.
+begin_held() {
+    load=40M/100; begin; load=40M
+    for try in $(seq 50); do before=$(held); [ "${before:-0}" -lt 20 ] || break; done
+}
+
 # fault NAME OUTAGE_MS SLOWEST_MS PINGS_LOST DATAGRAMS_LOST DATAGRAMS AGENT RULES_BEFORE RULES_AFTER NOTE
 end() {
     wait $pings
     state=alive
     kill -0 $agent 2>/dev/null || { wait $agent; state="ended:$?"; }
+    state=${trouble:-$state}; trouble=
     after=no
     has_rules && after=yes
     wait $stream
@@ -89,7 +96,7 @@ fi
 
 # The agent is asked to end while it holds packets.
 if wanted asked-to-end; then
-    begin; before=$(held); kill -TERM $agent; end asked-to-end "$before packets held before"
+    begin_held; kill -TERM $agent; end asked-to-end "$before packets held before"
 fi
 
 # A second agent for the same interface is refused, and the first goes on.

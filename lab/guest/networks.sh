@@ -15,8 +15,10 @@ join() {
         [ $((try % 15)) != 1 ] || ip netns exec "sta$1" iw dev "wlan$1" connect "$2" 5180
         sleep 0.1
     done
-    echo "station $1 did not join $2"
+    echo "station $1 did not join $2"; trouble=unjoined
 }
+# Ends hostapd, which says good-bye to its stations first.
+no_hostapd() { killall hostapd; for try in $(seq 50); do pidof hostapd >/dev/null || break; sleep 0.1; done; }
 # Interface and a VLAN of the wire are ports of a bridge; the server is 10.0.0.200.
 bridge() {
     [ -d /proc/net/vlan ] || load_modules vlan
@@ -34,7 +36,7 @@ usual=$arguments
 
 # The agent is ended and started again, as an upgrade of the package does.
 if wanted restarted; then
-    begin; before=$(held); kill -TERM $agent; wait $agent; again; end restarted "$before packets held before"
+    begin_held; kill -TERM $agent; wait $agent; again; end restarted "$before packets held before"
 fi
 
 # The firewall is loaded anew, five times, as OpenWrt's does: its tables are emptied and filled.
@@ -109,7 +111,7 @@ fi
 # WDS: the protected host is behind a station with four addresses, for which hostapd makes an interface while the agent runs.
 if wanted wds; then
     bridge
-    killall hostapd; sleep 0.3
+    no_hostapd
     { cat /lab/hostapd.conf; echo "bridge=br9"; echo "wds_sta=1"; } >/run/wds.conf
     hostapd -B /run/wds.conf >/run/wds.log 2>&1 || tail -n 2 /run/wds.log
     connect 1
@@ -119,13 +121,14 @@ if wanted wds; then
     ip netns exec sta2 sh -c "ip link set wlan2 down; iw dev wlan2 set 4addr on; ip link add br0 type bridge; ip link set br0 up
         ip link set port0 master br0; ip link set port0 up; ip link set wlan2 up; ip link set wlan2 master br0"
     pinged=10.0.0.50; count=900; seconds=10
-    begin; join 2 airbound; sleep 1.2
+    # The server asks for the host's address once a second.
+    begin; join 2 airbound; sleep 2.4
     rules=$(nft list ruleset | grep -c 'queue flags bypass')
     watch wds; end wds "$rules rules"
     pinged=; count=450; seconds=6
     ip netns exec sta2 sh -c "ip link set wlan2 nomaster; ip link set wlan2 down; iw dev wlan2 set 4addr off; ip link del br0; ip link set wlan2 up"
     ip netns del behind
-    killall hostapd; sleep 0.3; no_bridge
+    no_hostapd; no_bridge
     hostapd -B /lab/hostapd.conf >/run/hostapd.log 2>&1; ip addr add 10.0.0.1/24 dev wlan0 2>/dev/null; sleep 0.2
     for station in 1 2 3 4; do connect $station; done
 fi
@@ -160,20 +163,23 @@ END
     ip link set wlan0 nomaster; ip link del br9; ip addr add 10.0.0.1/24 dev wlan0; sleep 0.3
 fi
 
-# The kernel has no type information: the agent reads counters.
+# The kernel has no type information: the agent reads counters. Its processor time with counters, and with eBPF before.
+spent() {
+    echo "$(airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1) $(cut -d ' ' -f 1 /proc/uptime)"
+}
+share() { echo "$1 $2" | awk '{ printf "%.1f", ($3 - $1) * 100 / ($4 - $2) }'; }
 if wanted counters; then
+    begin; first=$(spent); sleep 3; traced=$(share "$first" "$(spent)"); end traced >/dev/null
     echo 'completions = "counters"' >/run/counters.toml
     arguments="--config /run/counters.toml $usual"
-    begin
-    spent() { airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1; }
-    first=$(spent); watch counters; last=$(spent)
-    end counters "$(echo "$first $last" | awk '{ printf "%.1f %% of a processor", ($2 - $1) * 100 / 3 }')"
+    begin; first=$(spent); watch counters; polled=$(share "$first" "$(spent)")
+    end counters "$polled % of a processor, $traced % with eBPF"
     arguments=$usual
 fi
 
 # The interface is not there yet when the agent is started; a service manager tries again each second.
 if wanted interface-late; then
-    killall hostapd; sleep 0.3; iw dev wlan0 del
+    no_hostapd; iw dev wlan0 del
     sh -c "trap 'kill \$child; wait \$child; exit' TERM; while :; do airbound agent run $arguments --journal /run/journal & child=\$!; wait \$child; sleep 1; done" \
         >/run/agent.txt 2>&1 </dev/null &
     manager=$!

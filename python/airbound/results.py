@@ -124,6 +124,14 @@ class RunResult:
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    @cached_property
+    def verdict(self) -> dict[str, Any]:
+        """The verdict of ``airbound run --json``: ``choices`` (none), ``bottleneck``, ``advice`` and ``health``, each with its sentences.
+
+        ``docs/understand/verdicts.md`` has the rules.
+        """
+        return _verdict([self], self._focus, None)
+
     def latency_ms(self, flow: str | None = None) -> pl.Series:
         """The latencies of a flow's delivered packets, in ms, from its source to its destination, warm-up included.
 
@@ -246,9 +254,30 @@ class Comparison:
 
         ``docs/understand/verdicts.md`` has the rules.
         """
-        runs = [(run.label, run.folder) for run in self.runs]
-        verdict: dict[str, Any] = json.loads(_native.verdict(runs, self.focus, self.baseline))
-        return verdict
+        return _verdict(self.runs, self.focus, self.baseline)
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per scheme and group: the flows of one entry of the scenario, as the tables of ``airbound compare`` show them.
+
+        ``members`` is their number. Each figure of :attr:`RunResult.flows` (Mb/s, ms, shares) is the median over members and seeds;
+        ``..._low`` and ``..._high`` hold nine tenths of them, or all of fewer than 20.
+        """
+        found = _native.groups([(run.label, run.folder) for run in self.runs], self.focus)
+        figures = [name for name, kind in self.flows.schema.items() if kind.is_numeric() and name != "seed"]
+        rows = []
+        for scheme in self.schemes:
+            for group, members in found:
+                flows = self.flows.filter((pl.col("scheme") == scheme) & pl.col("name").is_in(members))
+                row: dict[str, Any] = {"scheme": scheme, "group": group, "members": len(members)}
+                for name in figures:
+                    values = flows[name].drop_nulls().sort()
+                    beyond = len(values) // 20 if len(members) > 1 else 0
+                    row[name] = values.median()
+                    row[f"{name}_low"] = values[beyond] if len(values) else None
+                    row[f"{name}_high"] = values[-1 - beyond] if len(values) else None
+                rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def plot_latency(self, flow: str | None = None) -> Figure:
         """The latency distributions of a flow under each scheme, all seeds together."""
@@ -268,6 +297,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({self.scenario}: {', '.join(self.schemes)}; {len(self.runs)} runs)"
+
+
+def _verdict(runs: list[RunResult], focus: str | None, baseline: str | None) -> dict[str, Any]:
+    verdict: dict[str, Any] = json.loads(_native.verdict([(run.label, run.folder) for run in runs], focus, baseline))
+    return verdict
 
 
 def load(folder: str | PathLike[str]) -> RunResult | Comparison:

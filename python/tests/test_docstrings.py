@@ -1,51 +1,67 @@
-"""Every public name says what it is: at run time, or in the stubs of the native module."""
+"""Every public name says what it is, at run time and in the stubs of the native module."""
 
 import ast
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import airbound
-from airbound import control, progress, results, schemes, sweeps
+from airbound import _native
 
 
-def documented_in_stubs() -> set[str]:
-    """Classes and their members with a docstring in the stubs; that of an attribute stands below it."""
+def stubs() -> Iterator[tuple[str, str]]:
+    """Names of the native module and their docstrings in the stubs; that of an attribute stands below it."""
     tree = ast.parse((Path(airbound.__file__).parent / "_native.pyi").read_text())
-    found = set()
     for node in tree.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
-            found.add(node.name)
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            continue
+        yield node.name, ast.get_docstring(node) or ""
         if isinstance(node, ast.ClassDef):
-            inner = [one for one in node.body if isinstance(one, ast.FunctionDef) and ast.get_docstring(one)]
-            found |= {f"{node.name}.{one.name}" for one in inner}
-            for one, below in zip(node.body, node.body[1:]):
-                if isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-                    found.add(f"{node.name}.{ast.unparse(one.target)}")
-    return found
+            for one, below in zip(node.body, [*node.body[1:], None]):
+                if isinstance(one, ast.FunctionDef):
+                    yield f"{node.name}.{one.name}", ast.get_docstring(one) or ""
+                elif isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                    yield f"{node.name}.{ast.unparse(one.target)}", str(below.value.value)
 
 
-def undocumented(value: object, name: str, stubs: set[str]) -> Iterator[str]:
+def undocumented(value: object, name: str) -> Iterator[str]:
     is_named = inspect.isclass(value) or inspect.isroutine(value)
-    if is_named and not (inspect.getdoc(value) or "").strip() and name not in stubs:
+    if is_named and not (inspect.getdoc(value) or "").strip():
         yield name
     if inspect.isclass(value) and value.__module__.startswith("airbound"):
         for member, one in vars(value).items():
             is_public = callable(one) or isinstance(one, property) or inspect.isgetsetdescriptor(one)
-            inner = f"{name}.{member}"
-            if not member.startswith("_") and is_public and not (inspect.getdoc(one) or "").strip() and inner not in stubs:
-                yield inner
+            if not member.startswith("_") and is_public and not (inspect.getdoc(one) or "").strip():
+                yield f"{name}.{member}"
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    stubs = documented_in_stubs()
     missing = set()
-    for module in (airbound, control, schemes, results, sweeps, progress):
-        for name in getattr(module, "__all__", []):
-            if not name.startswith("__"):
-                missing |= set(undocumented(getattr(module, name), name, stubs))
+    for found in pkgutil.iter_modules(airbound.__path__):
+        if found.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"airbound.{found.name}")
+        for name, value in vars(module).items():
+            if not name.startswith("_") and getattr(value, "__module__", "").startswith("airbound"):
+                missing |= set(undocumented(value, f"{found.name}.{name}"))
+    for name in airbound.__all__:
+        missing |= set(undocumented(getattr(airbound, name), name))
     assert not missing, sorted(missing)
+
+
+def test_the_native_module_says_what_its_stubs_say() -> None:
+    differ = []
+    for name, said in stubs():
+        value: object = _native
+        for part in name.split("."):
+            value = inspect.getattr_static(value, part, None) if inspect.isclass(value) else getattr(value, part)
+        shown = inspect.getdoc(value.__func__ if isinstance(value, staticmethod) else value) or ""
+        if said and not name.endswith("__") and shown.split() != said.split():
+            differ.append(name)
+    assert not differ, differ
 
 
 #: A unit, or a word that says of what a number is a count or an index.
@@ -55,7 +71,7 @@ UNIT = re.compile(
 )
 NUMBER = re.compile(r"\b(int|float|Series)\b")
 #: Parts of the native module that the package wraps: modules export what is public.
-PRIVATE = {"main", "run", "compare", "report", "verdict", "execute", "plum_allocation", "Sweep"}
+PRIVATE = {"main", "run", "compare", "report", "verdict", "groups", "execute", "plum_allocation", "Sweep"}
 
 
 def annotated(path: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -112,10 +112,36 @@ def test_a_comparison_contains_its_runs(comparison: airbound.Comparison, tmp_pat
     assert set(verdict) == {"advice", "choices", "bottleneck", "health"}
     assert verdict["bottleneck"]["flow"] == comparison.focus
     assert verdict["bottleneck"]["sentence"] in " ".join(comparison.to_text(1000).split())
+    alone = comparison["linux"][0].verdict
+    assert set(alone) == set(verdict) and alone["bottleneck"]["scheme"] == "linux"
     with pytest.raises(KeyError, match="pie was not compared; schemes are fifo, linux"):
         comparison["pie"]
     loaded = airbound.load(comparison.folder)
     assert isinstance(loaded, airbound.Comparison) and loaded.schemes == comparison.schemes
+
+
+def test_flows_of_one_entry_are_a_group() -> None:
+    scenario = airbound.Scenario.from_dict({
+        "duration": "1 s",
+        "focus": "web",
+        "station": [{"name": "hall", "count": 20}, {"name": "desk"}],
+        "flow": [
+            {"name": "web", "kind": "cbr", "station": "hall", "rate": "500 kbit/s", "count": 2},
+            {"name": "call", "kind": "voip", "station": "desk"},
+        ],
+    })
+    comparison = airbound.compare(scenario, ["fifo", "linux"], seeds=2)
+    groups = comparison.groups
+    rows = [("fifo", "web", 40), ("fifo", "call", 1), ("linux", "web", 40), ("linux", "call", 1)]
+    assert list(groups.select("scheme", "group", "members").iter_rows()) == rows
+    flows = comparison.flows.filter((pl.col("scheme") == "linux") & pl.col("name").str.starts_with("web"))
+    p95 = flows["latency_p95_ms"].sort()
+    row = groups.row(2, named=True)
+    assert row["latency_p95_ms"] == p95.median()
+    # 80 values: the four lowest and highest lie outside.
+    assert (row["latency_p95_ms_low"], row["latency_p95_ms_high"]) == (p95[4], p95[-5])
+    text = comparison.to_text(200)
+    assert "web (×40)" in text and f"{row['goodput_mbps']:.3f}" in text
 
 
 def test_the_number_of_jobs_changes_nothing(comparison: airbound.Comparison) -> None:

@@ -269,6 +269,13 @@ impl Phy {
         self.errors(index).hazard(Decibel::new(10.0 * libm::log10(snr.max(1e-30))))
     }
 
+    /// Linear ratio of interference to signal up to which [`Phy::hazard`] is zero for a rate without noise.
+    pub(crate) fn harmless(&mut self, rate: Rate) -> f64 {
+        let index = self.facts(rate);
+        // Less by what rounding can change.
+        (1.0 - 1e-9) / self.errors(index).harmless().linear()
+    }
+
     /// The MPDUs that are received and acknowledged; `sizes` are those of the MPDUs.
     #[inline]
     pub fn outcome(

@@ -1,9 +1,7 @@
 //! Printing: results on standard output, remarks and errors on standard error.
 
-use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::num::{IntErrorKind, ParseIntError};
 
 use serde::Serialize;
 
@@ -110,44 +108,8 @@ pub fn complain(error: &dyn Display) {
 /// # Errors
 /// [`OutputError::Usage`] says in one sentence what is wrong with the arguments.
 pub fn usage(error: &clap::Error) -> Result<(), OutputError> {
-    if !error.use_stderr() {
-        return print(&error.render().to_string());
+    if error.use_stderr() {
+        return Err(OutputError::Usage(airbound_arguments::sentence(error)));
     }
-    let text = error.render().to_string();
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "));
-        // The name of the program, and of the commands that are given.
-        let given = usage.into_iter().flat_map(str::split_whitespace);
-        let given: Vec<&str> = given.take_while(|word| !word.starts_with(['<', '['])).collect();
-        return Err(OutputError::Usage(format!("name a command; `{} --help` lists them", given.join(" "))));
-    }
-    let problem: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        // No command takes values that begin with a dash.
-        .filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '"))
-        .collect();
-    let problem = problem.join(" ").replace(" tip: ", "; ");
-    let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
-    // What the standard library says of a word in a number's place is not what is allowed.
-    let number = error.source().and_then(|cause| cause.downcast_ref::<ParseIntError>());
-    let problem = match number {
-        Some(cause) if *cause.kind() == IntErrorKind::InvalidDigit => {
-            problem.replace(&cause.to_string(), "allowed is a whole number from 0 on")
-        }
-        Some(cause) => problem.replace(&cause.to_string(), "the number is too large"),
-        None => with_range(problem),
-    };
-    Err(OutputError::Usage(format!("{problem}; see --help")))
-}
-
-/// The sentence with a range as scenarios have it: `0 is not in 1..=1024` becomes `allowed is a whole number from 1 to 1024`.
-fn with_range(problem: &str) -> String {
-    let Some((beginning, range)) = problem.split_once(" is not in ") else { return problem.to_owned() };
-    let (Some((before, _)), Some((least, most))) = (beginning.rsplit_once(": "), range.split_once("..="))
-    else {
-        return problem.to_owned();
-    };
-    format!("{before}: allowed is a whole number from {least} to {most}")
+    print(&error.render().to_string())
 }

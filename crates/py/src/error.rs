@@ -37,7 +37,7 @@ pub(crate) fn raised(error: RunsError) -> PyErr {
         | RunsError::Stranger { .. }
         | RunsError::Index { .. }
         | RunsError::Cell { .. } => ScenarioError::new_err(sentence),
-        RunsError::Io { .. } => PyOSError::new_err(sentence),
+        RunsError::Io { .. } | RunsError::SweepHalted { .. } => PyOSError::new_err(sentence),
         _ => RunError::new_err(sentence),
     }
 }

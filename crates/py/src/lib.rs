@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::rate::Rate;
     #[pymodule_export]
-    use crate::runs::{compare, report, run, verdict};
+    use crate::runs::{compare, groups, report, run, verdict};
     #[pymodule_export]
     use crate::scenario::{Scenario, shipped};
     #[pymodule_export]

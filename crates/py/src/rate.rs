@@ -4,7 +4,7 @@ use airbound_control::frame::RateChain;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A PHY rate of the standard; see `airbound.Rate`.
+/// A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ValueError`` for an unknown rate.
 #[pyclass(frozen, eq, hash, from_py_object, module = "airbound")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Rate(pub(crate) airbound_wifi::rate::Rate);
@@ -17,26 +17,32 @@ impl Rate {
             .map(Self)
             .map_err(|error: airbound_wifi::rate::RateError| PyValueError::new_err(error.to_string()))
     }
+    /// The rate, bit/s.
     #[getter]
     fn bits_per_s(&self) -> u64 {
         self.0.bit_rate().as_bps()
     }
+    /// ``"OFDM"``, ``"HT"``, ``"VHT"`` or ``"HE"``.
     #[getter]
     fn format(&self) -> String {
         self.0.format().to_string()
     }
+    /// The modulation and coding scheme index.
     #[getter]
     fn mcs(&self) -> u8 {
         self.0.mcs()
     }
+    /// The number of spatial streams, 1 to 4.
     #[getter]
     fn streams(&self) -> u8 {
         self.0.streams()
     }
+    /// The channel width, MHz.
     #[getter]
     fn width_mhz(&self) -> u32 {
         self.0.width().megahertz()
     }
+    /// The guard interval, ns.
     #[getter]
     fn guard_interval_ns(&self) -> u64 {
         self.0.guard_interval().span().as_nanos()

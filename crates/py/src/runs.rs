@@ -179,6 +179,17 @@ pub(crate) fn verdict(
     .map_err(raised)
 }
 
+/// Name and members of each group of flows of stored runs, that of the flow in focus first.
+#[pyfunction]
+#[pyo3(signature = (runs, focus))]
+pub(crate) fn groups(
+    py: Python<'_>,
+    runs: Vec<(String, PathBuf)>,
+    focus: Option<String>,
+) -> PyResult<Vec<(String, Vec<String>)>> {
+    py.detach(|| Ok(compared(runs, focus.as_deref(), None)?.flow_groups())).map_err(raised)
+}
+
 /// Stored runs side by side, with the facts of the first one's scenario.
 fn compared(
     runs: Vec<(String, PathBuf)>,

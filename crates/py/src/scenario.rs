@@ -40,7 +40,9 @@ impl Source {
     }
 }
 
-/// A scenario. It is checked when it is created and never changes; see `airbound.Scenario`.
+/// The description of a simulation. Immutable and always valid: :meth:`set` returns a changed one.
+///
+/// All constructors raise :class:`ScenarioError` with file, line, key, the problem and the allowed values.
 #[pyclass(frozen, module = "airbound")]
 #[derive(Clone)]
 pub(crate) struct Scenario {
@@ -58,22 +60,26 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
+    /// The shipped scenario of a name; :func:`airbound.shipped` lists them.
     #[staticmethod]
     fn shipped(name: String) -> PyResult<Self> {
         Self::of(Source::Shipped(name), Overrides::none())
     }
 
+    /// The scenario of a file (docs/reference/scenario-keys.md).
     #[staticmethod]
     fn from_file(path: PathBuf) -> PyResult<Self> {
         Self::of(Source::File(path.to_string_lossy().into_owned()), Overrides::none())
     }
 
+    /// The scenario of the text of a file. Its paths are relative to the working directory.
     #[staticmethod]
     #[pyo3(signature = (text, name = "scenario"))]
     fn from_text(text: String, name: &str) -> PyResult<Self> {
         Self::of(Source::Text(text, name.to_owned()), Overrides::none())
     }
 
+    /// The scenario of nested dicts and lists. Underscores in keys stand for hyphens.
     #[staticmethod]
     #[pyo3(signature = (table, name = "scenario"))]
     fn from_dict(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
@@ -83,6 +89,7 @@ impl Scenario {
         Self::of(Source::Text(text, name.to_owned()), Overrides::none())
     }
 
+    /// The scenario with one value changed: ``set("flow.bulk.count", 1)``, ``set("air.width", "80 MHz")``.
     fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut overrides = self.overrides.clone();
         let value = to_toml(value)?;
@@ -90,71 +97,85 @@ impl Scenario {
         Self::of(self.source.clone(), overrides)
     }
 
+    /// The scenario with this trace for the first station with a trace channel.
     fn with_trace(&self, path: PathBuf) -> PyResult<Self> {
         let mut overrides = self.overrides.clone();
         overrides.trace(&path.to_string_lossy());
         Self::of(self.source.clone(), overrides)
     }
 
+    /// The name in results.
     #[getter]
     fn name(&self) -> &str {
         &self.opened.name
     }
 
+    /// The title, one line.
     #[getter]
     fn title(&self) -> &str {
         &self.opened.scenario.title
     }
 
+    /// The description.
     #[getter]
     fn description(&self) -> &str {
         &self.opened.scenario.description
     }
 
+    /// The default seed of runs: an integer from 0 to 2^63 - 1.
     #[getter]
     fn seed(&self) -> u64 {
         self.opened.scenario.seed
     }
 
+    /// The measured time after the warm-up, ns.
     #[getter]
     fn duration_ns(&self) -> u64 {
         self.opened.scenario.duration.as_nanos()
     }
 
+    /// The time simulated before the measurement, ns.
     #[getter]
     fn warm_up_ns(&self) -> u64 {
         self.opened.scenario.warm_up.as_nanos()
     }
 
+    /// The schemes compared by default.
     #[getter]
     fn schemes(&self) -> Vec<String> {
         self.opened.scenario.schemes.clone()
     }
 
+    /// The name of the default scheme of runs.
     #[getter]
     fn own_scheme(&self) -> PyResult<String> {
         self.opened.scheme(None).map(|named| named.label).map_err(raised)
     }
 
+    /// The focus flow.
     #[getter]
     fn focus(&self) -> Option<String> {
         self.opened.focus()
     }
 
+    /// The names of the stations.
     #[getter]
     fn stations(&self) -> Vec<String> {
         self.opened.scenario.stations.iter().map(|station| station.name.clone()).collect()
     }
 
+    /// The names of the flows.
     #[getter]
     fn flows(&self) -> Vec<String> {
         self.opened.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
+    /// The text of the scenario with all defaults. Reading it gives the same scenario.
     fn to_toml(&self) -> String {
         self.opened.scenario.to_toml()
     }
 
+    /// The scenario with all defaults as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.opened.scenario)
             .map_err(|error| raised(RunsError::Defect(format!("the scenario is not JSON: {error}"))))

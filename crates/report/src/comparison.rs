@@ -136,6 +136,12 @@ impl Comparison {
         self.flows.of(&self.focus)
     }
 
+    /// Name and members of each group of flows, that of the flow in focus first.
+    #[must_use]
+    pub fn flow_groups(&self) -> Vec<(String, Vec<String>)> {
+        self.focus_first().map(|group| (group.name.clone(), group.members.clone())).collect()
+    }
+
     /// The groups of flows, that of the flow in focus first.
     pub(crate) fn focus_first(&self) -> impl Iterator<Item = &Group> {
         self.focus().into_iter().chain(self.others())

@@ -158,7 +158,12 @@ impl Decisions {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => return refuse(&airbound_arguments::sentence(&error)),
+        Err(help) => help.exit(),
+    };
+    let result = match cli.command {
         Command::Room(args) => room(&args),
         Command::Allocator(args) => allocator(&args),
         Command::Token(args) => token(&args),
@@ -166,12 +171,14 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            // A closed standard error leaves nobody to tell.
-            let _ = writeln!(io::stderr(), "airbound: {sentence}");
-            ExitCode::from(2)
-        }
+        Err(sentence) => refuse(&sentence),
     }
+}
+
+fn refuse(sentence: &str) -> ExitCode {
+    // A closed standard error leaves nobody to tell.
+    let _ = writeln!(io::stderr(), "airbound: {sentence}");
+    ExitCode::from(2)
 }
 
 fn say(line: &str) {

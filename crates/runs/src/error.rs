@@ -184,7 +184,7 @@ pub enum RunsError {
         path: PathBuf,
     },
     /// A file of results could not be encoded or written.
-    #[error("cannot write {}: {reason}; make room, and the same command goes on from there", .path.display())]
+    #[error("cannot write {}: {reason}", .path.display())]
     Unwritten {
         /// The file.
         path: PathBuf,
@@ -215,6 +215,16 @@ pub enum RunsError {
     /// A stop was requested during runs, of which nothing remains.
     #[error("interrupted; what was not finished is removed")]
     Interrupted,
+    /// Results of a sweep could not be written.
+    #[error("{cause}; {kept} of at most {runs} runs are kept, and the same command goes on from there")]
+    SweepHalted {
+        /// The reason.
+        cause: Box<RunsError>,
+        /// Runs whose results are on disk.
+        kept: usize,
+        /// Runs that the sweep has at most.
+        runs: usize,
+    },
     /// A stop was requested during a sweep.
     #[error("interrupted; {kept} of at most {runs} runs are kept, and the same command goes on from there")]
     SweepInterrupted {

@@ -61,6 +61,7 @@ impl Index {
 
 /// Folders that are about to be made. When it is dropped, those that did not exist before and are empty are removed; [`Fresh::keep`] keeps
 /// them.
+#[derive(Debug)]
 pub struct Fresh {
     folders: Vec<PathBuf>,
 }

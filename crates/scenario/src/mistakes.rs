@@ -111,6 +111,19 @@ impl Repairs {
         if self.gone.iter().any(|gone| is_part(gone, key) || (is_missing && is_part(key, gone))) {
             return true;
         }
+        // One of two keys that can stand here was taken away, or what a table must name was taken out of it.
+        let names = |text: &str, gone: &str| {
+            let last = gone.rsplit('.').next().unwrap_or(gone);
+            text.split(|sign: char| !sign.is_alphanumeric() && sign != '-').any(|word| word == last)
+        };
+        let is_named = |gone: &String| match error {
+            ScenarioError::Missing { hint, .. } => parent(gone) == parent(key) && names(hint, gone),
+            ScenarioError::Value { problem, .. } => parent(gone) == key && names(problem, gone),
+            _ => false,
+        };
+        if self.gone.iter().any(is_named) {
+            return true;
+        }
         if !matches!(error, ScenarioError::Value { .. }) {
             return false;
         }

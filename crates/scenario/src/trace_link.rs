@@ -74,7 +74,14 @@ impl FromSection for TraceLink {
             }
         };
         if !fits {
-            return Err(section.wrong("as", format!("does not fit {file}; allowed is {allowed}")));
+            let key = section.key("as");
+            let value = match natural {
+                TraceUse::Phy => "phy",
+                TraceUse::Pipe => "pipe",
+                TraceUse::Snr => "snr",
+            };
+            return Err(section
+                .wrong("as", format!("does not fit {file}; allowed is {allowed} (--set {key}={value})")));
         }
         if scale != 1.0 && format != Format::Bandwidth {
             return Err(section.wrong("scale", "is a factor on bandwidths; this trace has none"));

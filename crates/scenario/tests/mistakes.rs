@@ -155,3 +155,22 @@ fn words_in_the_place_of_any_value_are_found() {
         );
     }
 }
+
+#[test]
+fn a_wrong_place_is_one_mistake() {
+    let hearing = |places: &str| {
+        format!(
+            "duration = \"1 s\"\n[[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n[[flow]]\n\
+             kind = \"cbr\"\nname = \"a\"\nstation = \"near\"\nrate = \"1 Mbit/s\"\n[hearing]\nsize = [\"20 m\", \"10 m\"]\n\
+             [hearing.places]\naccess-point = [\"1 m\", \"1 m\"]\n{places}"
+        )
+    };
+    assert_begins(
+        &mistakes(&hearing("near = [\"-3 m\", \"1 m\"]\nfar = [\"9 m\", \"1 m\"]\n"), &[]),
+        &["flat.toml:15: hearing.places.near is wrong: \"-3 m\" is out of range"],
+    );
+    assert_begins(
+        &mistakes(&hearing("far = [\"9 m\", \"1 m\"]\n"), &[]),
+        &["flat.toml:13: hearing.places gives no place to near"],
+    );
+}

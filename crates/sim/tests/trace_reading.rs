@@ -46,7 +46,15 @@ fn errors_name_their_line() {
     wrong("3\n2\n", &["t.log:2:", "must not descend"]);
     wrong("0\n0\n", &["t.log:2:", "last time is 0"]);
     wrong("time,snr\n", &["is empty"]);
-    wrong("time,height\n0,1\n", &["t.log:1:", "allowed is \"time,snr\""]);
+    let headers =
+        "allowed are \"time,snr\" (seconds, dB above the noise) and \"time,bandwidth\" (seconds, Mbit/s)";
+    for header in
+        ["time,height", "time,rssi", "time_ms,snr", "time,rate_kbps", "time/ms,bandwidth", "when,snr"]
+    {
+        wrong(&format!("{header}\n0,1\n"), &["t.log:1:", headers]);
+    }
+    wrong("time,bandwidth\n", &["is empty"]);
+    wrong("time,bandwidth\n0,1\n2\n", &["t.log:3:", "1 columns instead of 2"]);
     wrong("time,snr\n0,20\n1\n", &["t.log:3:", "truncated"]);
     wrong("0,20\n1,nan\n", &["t.log:2:", "SNR"]);
     wrong("hello world of traces and more\n", &["t.log:1:", "has no known format"]);
@@ -106,8 +114,24 @@ fn opportunities_carry_1500_bytes_each_and_come_round() {
 }
 
 #[test]
+fn bandwidth_with_commas_and_header() {
+    for header in ["time,bandwidth", "time_s,rate_mbps", "Time (s), Throughput (Mbit/s)", "t,goodput"] {
+        let Ok(Trace::Bandwidth(trace)) = read(&format!("{header}\n5, 20\n6,3.5\n")) else {
+            panic!("{header}")
+        };
+        assert_eq!(trace.at(millis(999)), BitRate::from_mbps(20), "{header}");
+        assert_eq!(trace.at(millis(1000)), BitRate::from_kbps(3500), "{header}");
+    }
+    // Without a header the format has to be named.
+    let Ok(Trace::Bandwidth(trace)) = Trace::parse("5,20\n6,3.5\n", "t", Format::Bandwidth, 1.0, true) else {
+        panic!()
+    };
+    assert_eq!(trace.at(millis(0)), BitRate::from_mbps(20));
+}
+
+#[test]
 fn snr_with_and_without_header() {
-    for text in ["time,snr\n5, 20\n6,-3.5\n", "5,20\n6,-3.5"] {
+    for text in ["time,snr\n5, 20\n6,-3.5\n", "Time/s,SNR/dB\n5,20\n6,-3.5\n", "5,20\n6,-3.5"] {
         let Ok(Trace::Snr(trace)) = read(text) else { panic!() };
         assert_eq!(
             [0, 999, 1000, 1999, 2000].map(|t| trace.at(millis(t)).value()),

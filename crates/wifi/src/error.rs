@@ -319,6 +319,12 @@ impl ErrorTable {
         low + (high - low) * (position - index as f64)
     }
 
+    /// The SNR at and above which the hazard is zero.
+    #[must_use]
+    pub fn harmless(&self) -> Decibel {
+        Decibel::new(f64::from(self.first + self.hazards.len() as i32 - 1) / f64::from(STEPS_PER_DB))
+    }
+
     /// The lowest SNR at which an MPDU of `size` is received with at least this probability, to 1/64 dB; `None` if it is above
     /// 60 dB.
     #[must_use]

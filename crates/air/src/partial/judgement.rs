@@ -8,17 +8,19 @@ use super::PartialChannel;
 use super::carrier::Carrier;
 use super::exchange::Ongoing;
 use super::frame::{Energy, Frame, Heard, Part};
-use super::reception::shared;
+use super::interference::{Field, Interference, Period, shared};
 
 /// Training fields, which precede the PHY header: they carry no bits.
 const TRAINING_SYMBOLS: u64 = 4;
 
 /// The parts of a frame that carry bits, and their rates.
 struct Content {
-    header: (Instant, Instant),
+    header: Period,
     header_rate: Rate,
-    mpdus: Vec<(Instant, Instant)>,
+    mpdus: Vec<Period>,
     rate: Rate,
+    /// Ratio of interference to signal up to which neither the header nor an MPDU is lost, without noise.
+    harmless: f64,
     /// Linear ratio of noise to signal at its receiver.
     noise: f64,
 }
@@ -65,6 +67,7 @@ impl PartialChannel {
         let audience = self.take_audience(frame.from);
         // A frame that nothing overlaps arrives as noise leaves it.
         let content = (!frame.energy.is_empty()).then(|| self.content(frame));
+        receivers.interference.note(&frame.energy);
         let mut intact = false;
         for number in audience.iter().map(|listener| usize::from(*listener)) {
             if frame.heard_by(number) == Heard::Nothing {
@@ -81,13 +84,17 @@ impl PartialChannel {
                 }
                 continue;
             };
-            let spans = receivers.interference(&frame.energy, number, frame.from);
             if number != frame.to {
-                let is_clear = self.decodes(content, number, spans);
+                let is_clear = !receivers.look(number, frame.from, content.harmless)
+                    || self.decodes(content, number, &mut receivers.interference);
                 frame.at[number] = if is_clear { Heard::Clear } else { Heard::Garbled };
                 continue;
             }
-            let arrived = self.decode(frame, content, spans);
+            let arrived = if receivers.look(number, frame.from, 0.0) {
+                self.decode(frame, content, &mut receivers.interference)
+            } else {
+                Some(AckBitmap::first(content.mpdus.len()))
+            };
             intact = arrived.is_some_and(|arrived| arrived.count() > 0);
             frame.at[number] = if intact { Heard::Clear } else { Heard::Garbled };
             if frame.part == Part::Data {
@@ -128,42 +135,53 @@ impl PartialChannel {
         // The legacy preamble ends with one symbol of SIGNAL.
         let training = self.phy.preamble(slowest) * TRAINING_SYMBOLS / (TRAINING_SYMBOLS + 1);
         let psdu = frame.start + preamble;
+        let harmless = self.phy.harmless(slowest).min(self.phy.harmless(rate));
         let ongoing = self.ongoing(frame.exchange).filter(|_| frame.part == Part::Data);
         Content {
             header: (frame.start + training, psdu),
             header_rate: slowest,
             mpdus: ongoing.map_or_else(|| vec![(psdu, frame.end)], |ongoing| ongoing.mpdu_spans(psdu)),
             rate,
+            harmless,
             noise: ongoing.map_or(0.0, |ongoing: &Ongoing| ongoing.noise),
         }
     }
 
     /// Whether a locked receiver that the frame is not meant for decodes its PHY header and one of its MPDUs.
-    fn decodes(&mut self, content: &Content, receiver: usize, spans: &[(Instant, Instant, f64)]) -> bool {
+    fn decodes(&mut self, content: &Content, receiver: usize, interference: &mut Interference) -> bool {
         let phy = &mut self.phy;
-        let mut hazard = |rate: Rate, period: (Instant, Instant)| {
+        let mut first = 0;
+        let mut hazard = |field: Field, rate: Rate, period: Period| {
             let speed = speed(rate);
-            let met = spans.iter().skip_while(|(_, until, _)| *until <= period.0);
-            let met = met.take_while(|(from, ..)| *from < period.1);
-            met.fold(0.0, |sum, &(from, until, ratio)| {
-                sum + phy.hazard(rate, 1.0 / ratio) * (speed * shared((from, until), period).as_secs_f64())
-            })
+            first = interference.begin(first, period.0);
+            let mut sum = 0.0;
+            for number in first..interference.len() {
+                let span = interference.span(number);
+                if span.0 >= period.1 {
+                    break;
+                }
+                let of_bit = interference.hazard(number, field, |ratio| {
+                    if ratio <= content.harmless { 0.0 } else { phy.hazard(rate, 1.0 / ratio) }
+                });
+                sum += of_bit * (speed * shared(span, period).as_secs_f64());
+            }
+            sum
         };
         let mut draws = self.nodes.get_mut(receiver).map(|node| &mut node.reception);
-        survives(hazard(content.header_rate, content.header), draws.as_deref_mut())
-            && content.mpdus.iter().any(|mpdu| survives(hazard(content.rate, *mpdu), draws.as_deref_mut()))
+        let header = hazard(Field::Header, content.header_rate, content.header);
+        survives(header, draws.as_deref_mut())
+            && content.mpdus.iter().any(|mpdu| {
+                survives(hazard(Field::Mpdus, content.rate, *mpdu), draws.as_deref_mut())
+            })
     }
 
-    /// The MPDUs that the locked receiver of a frame decodes; `None` if it loses the PHY header.
+    /// The MPDUs that the locked receiver of a frame decodes under interference; `None` if it loses the PHY header.
     fn decode(
         &mut self,
         frame: &Frame,
         content: &Content,
-        spans: &[(Instant, Instant, f64)],
+        interference: &mut Interference,
     ) -> Option<AckBitmap> {
-        if spans.is_empty() {
-            return Some(AckBitmap::first(content.mpdus.len()));
-        }
         let noise = content.noise;
         // Noise alone has been drawn when the frame was sent.
         let phy = &mut self.phy;
@@ -176,16 +194,19 @@ impl PartialChannel {
         let mpdus = &mut self.hazards;
         mpdus.clear();
         mpdus.resize(content.mpdus.len(), 0.0);
-        for &(from, until, ratio) in spans {
+        for number in 0..interference.len() {
+            let (from, until) = interference.span(number);
             let time = shared((from, until), content.header);
             if !time.is_zero() {
-                header += hazard(content.header_rate, ratio) * (slow * time.as_secs_f64());
+                let of_bit =
+                    interference.hazard(number, Field::Header, |ratio| hazard(content.header_rate, ratio));
+                header += of_bit * (slow * time.as_secs_f64());
             }
             let first = content.mpdus.partition_point(|(_, end)| *end <= from);
             let met = content.mpdus.iter().zip(mpdus.iter_mut()).skip(first);
             let mut met = met.take_while(|((start, _), _)| *start < until).peekable();
             if met.peek().is_some() {
-                let of_bit = hazard(content.rate, ratio);
+                let of_bit = interference.hazard(number, Field::Mpdus, |ratio| hazard(content.rate, ratio));
                 met.for_each(|(span, sum)| {
                     *sum += of_bit * (fast * shared((from, until), *span).as_secs_f64());
                 });

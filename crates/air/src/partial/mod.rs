@@ -22,6 +22,7 @@ mod carrier;
 mod carriers;
 mod exchange;
 mod frame;
+mod interference;
 mod judgement;
 mod progress;
 mod reception;

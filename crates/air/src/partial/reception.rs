@@ -9,7 +9,8 @@ use airbound_units::{Instant, Span};
 use crate::capture::Capture;
 use crate::channel::TxId;
 
-use super::frame::{DETECTION, Energy, Frame, Heard};
+use super::frame::{DETECTION, Frame, Heard};
+use super::interference::Interference;
 
 /// Age up to which a frame can be taken over: its training fields.
 const TRAINING: Span = Span::from_micros(16);
@@ -32,25 +33,18 @@ pub(super) struct Receivers {
     earliest: Instant,
     /// The frame that has been alone on the air since its start: all who hear it have locked on it, without being asked.
     alone: Option<u64>,
-    spans: Spans,
-}
-
-/// Others at a receiver during a frame, each with its level, and the times in which their sum is constant. Kept for its memory.
-#[derive(Debug, Default)]
-struct Spans {
-    others: Vec<(Instant, Instant, f64)>,
-    cuts: Vec<Instant>,
-    constant: Vec<(Instant, Instant, f64)>,
+    /// Of the frame that is judged. Kept for its memory.
+    pub(super) interference: Interference,
 }
 
 impl Receivers {
-    pub(super) const fn new(capture: Capture) -> Self {
+    pub(super) fn new(capture: Capture) -> Self {
         Self {
             capture,
             each: Vec::new(),
             earliest: Instant::MAX,
             alone: None,
-            spans: Spans { others: Vec::new(), cuts: Vec::new(), constant: Vec::new() },
+            interference: Interference::default(),
         }
     }
 
@@ -152,6 +146,13 @@ impl Receivers {
             && self.capture.takeover.is_some_and(|margin| new > margin * old)
     }
 
+    /// Looks at the interference of a frame at a receiver. Returns whether its ratio to the signal exceeds `harmless` at any time.
+    pub(super) fn look(&mut self, receiver: usize, sender: usize, harmless: f64) -> bool {
+        let (signal, levels) = (self.level(receiver, sender), &self.capture.levels);
+        let level = |other: usize| levels.at(TxId(receiver as u16), TxId(other as u16));
+        self.interference.look(signal, harmless, level)
+    }
+
     /// Whether a receiver was locked on a frame, which ends.
     pub(super) fn unlock(&mut self, receiver: usize, frame: &Frame) -> bool {
         match self.each.get_mut(receiver) {
@@ -162,41 +163,4 @@ impl Receivers {
             _ => false,
         }
     }
-
-    /// The times in which the energy of others at a receiver is constant, with their ratio of interference to the signal of `sender`;
-    /// those without any are left out.
-    pub(super) fn interference(
-        &mut self,
-        energy: &[Energy],
-        receiver: usize,
-        sender: usize,
-    ) -> &[(Instant, Instant, f64)] {
-        let signal = self.level(receiver, sender);
-        let levels = &self.capture.levels;
-        let level = |one: &Energy| levels.at(TxId(receiver as u16), TxId(one.sender as u16));
-        let Spans { others, cuts, constant } = &mut self.spans;
-        others.clear();
-        others.extend(energy.iter().map(|one| (one.from, one.until, level(one))));
-        others.retain(|(from, until, level)| *level > 0.0 && from < until);
-        constant.clear();
-        if let [(from, until, level)] = others.as_slice() {
-            constant.push((*from, *until, level / signal));
-            return constant;
-        }
-        cuts.clear();
-        cuts.extend(others.iter().flat_map(|(from, until, _)| [*from, *until]));
-        cuts.sort_unstable();
-        cuts.dedup();
-        constant.extend(cuts.iter().zip(cuts.iter().skip(1)).map(|(start, end)| {
-            let covering = others.iter().filter(|(from, until, _)| from <= start && until >= end);
-            (*start, *end, covering.map(|(_, _, level)| level).sum::<f64>() / signal)
-        }));
-        constant.retain(|(_, _, ratio)| *ratio > 0.0);
-        constant
-    }
-}
-
-/// The time that two periods share.
-pub(super) fn shared((from, until): (Instant, Instant), (start, end): (Instant, Instant)) -> Span {
-    until.min(end).since(from.max(start))
 }

@@ -10,7 +10,7 @@ use super::{BandwidthTrace, OpportunityTrace, SnrTrace, Trace, TraceError};
 pub enum Format {
     /// Detected from the first line.
     Auto,
-    /// Separated by white space: seconds, Mbit/s, and optionally RTT and loss.
+    /// Separated by white space or commas: seconds, Mbit/s, and optionally RTT and loss.
     Bandwidth,
     /// Milliseconds, one value per line.
     Mahimahi,
@@ -110,9 +110,37 @@ pub(super) fn parse(
     }
 }
 
+/// Reads the names of the columns, if `line` has them: those of a time in seconds and of an SNR in dB or a bandwidth in Mbit/s.
+fn header(line: &Line<'_>) -> Result<Option<Format>, TraceError> {
+    // Signs between words and units have no meaning: time_s and Time (s) are the same.
+    let letters =
+        |name: &str| name.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
+    let mut columns = line.text.split(',').map(str::trim);
+    let (time, value) = (columns.next().unwrap_or_default(), columns.next().unwrap_or_default());
+    if !time.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        return Ok(None);
+    }
+    let time = letters(time);
+    let value = letters(value);
+    let is_time = ["t", "time", "timestamp"].iter().any(|name| {
+        time.strip_prefix(name).is_some_and(|unit| ["", "s", "sec", "inseconds", "seconds"].contains(&unit))
+    });
+    let is_bandwidth = ["bandwidth", "rate", "throughput", "goodput"].iter().any(|name| {
+        value.strip_prefix(name).is_some_and(|unit| ["", "mbps", "mbits", "mbit", "inmbits"].contains(&unit))
+    });
+    match value.as_str() {
+        "snr" | "snrdb" | "snrindb" if is_time => Ok(Some(Format::Snr)),
+        _ if is_time && is_bandwidth => Ok(Some(Format::Bandwidth)),
+        _ => Err(line.wrong(format!(
+            "the header {} is unknown; allowed are \"time,snr\" (seconds, dB above the noise) and \"time,bandwidth\" (seconds, Mbit/s)",
+            Line::quoted(line.text)
+        ))),
+    }
+}
+
 fn detect(first: &Line<'_>) -> Result<Format, TraceError> {
     if first.text.contains(',') {
-        return Ok(Format::Snr);
+        return Ok(header(first)?.unwrap_or(Format::Snr));
     }
     match first.text.split_whitespace().count() {
         1 if first.text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Format::Mahimahi),
@@ -145,10 +173,17 @@ fn parse_bandwidth<'a>(
 ) -> Result<BandwidthTrace, TraceError> {
     let mut points: Vec<(u64, BitRate)> = Vec::new();
     let mut columns = 0;
-    for line in lines {
+    for (index, line) in lines.enumerate() {
+        if index == 0 && line.text.contains(',') && header(&line)? == Some(Format::Bandwidth) {
+            continue;
+        }
         let mut fields = [""; 4];
         let mut count = 0;
-        for field in line.text.split_whitespace() {
+        for field in line
+            .text
+            .split(|sign: char| sign == ',' || sign.is_whitespace())
+            .filter(|field| !field.is_empty())
+        {
             if let Some(slot) = fields.get_mut(count) {
                 *slot = field;
             }
@@ -173,6 +208,9 @@ fn parse_bandwidth<'a>(
             line.number("loss", fields[3], -1.0..=1.0)?;
         }
         points.push((time, BitRate::from_bps_f64(bandwidth * 1e6 * scale)));
+    }
+    if points.is_empty() {
+        return Err(TraceError::Empty { file: file.to_owned() });
     }
     if points.iter().all(|(_, rate)| *rate == BitRate::ZERO) {
         return Err(TraceError::Nothing { file: file.to_owned() });
@@ -217,15 +255,8 @@ fn parse_snr<'a>(
         let [time, snr] = fields.as_slice() else {
             return Err(line.wrong("not of the form \"time,snr\"; the line may be truncated"));
         };
-        let is_header = index == 0 && time.bytes().any(|byte| byte.is_ascii_alphabetic());
-        if is_header {
-            if time.to_ascii_lowercase().starts_with("time") && snr.to_ascii_lowercase().starts_with("snr") {
-                continue;
-            }
-            return Err(line.wrong(format!(
-                "the header {} is unknown; allowed is \"time,snr\"",
-                Line::quoted(line.text)
-            )));
+        if index == 0 && header(&line)? == Some(Format::Snr) {
+            continue;
         }
         let nanos = line.time(time, 9, "seconds")?;
         ascending(&points, &line, nanos)?;

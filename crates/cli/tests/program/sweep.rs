@@ -1,5 +1,6 @@
 //! `airbound sweep`: grids over a small scenario.
 
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -158,4 +159,63 @@ fn what_was_interrupted_goes_on() {
     place.succeed(&["sweep", "grid.toml", "--seeds", "2", "--out", "whole"]);
     let table = "results/scheme=linux/batch=00000/results.parquet";
     assert!(place.bytes(&format!("cut/{table}")) == place.bytes(&format!("whole/{table}")));
+}
+
+/// A full disk: nothing is left of a sweep without results; one with results says how many it keeps, goes on when there is room, and
+/// ends with the bytes of one that never stopped.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_or_says_what_it_keeps() {
+    let place = place(&GRID.replace("seeds = 2", "seeds = 20"));
+    // A file system of that many kilobytes, in a namespace of its own; then the same with room.
+    let script = r#"
+        mkdir disk && mount -t tmpfs -o size="$2k" none disk || exit 77
+        "$1" sweep grid.toml --jobs 1 --out disk/sweep --quiet 2> said
+        echo $?; cat said; ls -A disk
+        mount -o remount,size=64m disk
+        "$1" sweep grid.toml --out disk/sweep | grep already
+        cp -r disk/sweep "kept-$2"
+    "#;
+    let limited = |kilobytes: &str| {
+        let output = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "bash", "-c", script, "bash"])
+            .args([env!("CARGO_BIN_EXE_airbound"), kilobytes])
+            .current_dir(place.path("."))
+            .output()
+            .ok()?;
+        let _ = std::fs::remove_dir(place.path("disk"));
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.contains('\n').then(|| text.lines().map(str::to_owned).collect::<Vec<String>>())
+    };
+    let Some(none) = limited("4") else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted in a namespace here");
+        return;
+    };
+    // Room for the index and not for a result.
+    assert_eq!((none.len(), none[0].as_str()), (2, "2"), "{none:?}");
+    assert!(none[1].contains("No space left on device") && !none[1].contains("kept"), "{none:?}");
+    place.succeed(&["sweep", "grid.toml", "--out", "whole"]);
+    let files: Vec<String> = place.list();
+    let whole: Vec<&str> = files.iter().filter_map(|name| name.strip_prefix("whole/")).collect();
+    // Room for some results, and for some partitions.
+    for kilobytes in ["20", "100"] {
+        let some = limited(kilobytes).expect("as before");
+        assert_eq!((some.len(), some[0].as_str(), some[2].as_str()), (4, "2", "sweep"), "{some:?}");
+        let sentence = &some[1];
+        assert!(sentence.contains("No space left on device (os error 28); "), "{sentence}");
+        let kept: usize = sentence
+            .split("; ")
+            .nth(1)
+            .and_then(|kept| kept.split_once(" of at most 160 runs are kept, and the same command goes on"))
+            .and_then(|(kept, _)| kept.parse().ok())
+            .unwrap_or_else(|| panic!("{sentence}"));
+        assert!(kept > 0 && some[3].starts_with(&format!("{kept} of the runs")), "{some:?}");
+        for name in whole.iter().filter(|name| place.path(&format!("whole/{name}")).is_file()) {
+            assert!(
+                place.bytes(&format!("kept-{kilobytes}/{name}")) == place.bytes(&format!("whole/{name}")),
+                "{name}"
+            );
+        }
+        assert!(!place.path(&format!("kept-{kilobytes}/.journal")).exists());
+    }
 }

@@ -23,7 +23,9 @@ const FLAWLESS_SNR: f64 = 60.0;
 /// The radio with an address.
 pub(super) fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
     let radio = usize::from(address[4]);
-    (address[..4] == [2, 0, 0, 0] && address[5] == 0 && radio < radios).then_some(radio)
+    // Further networks of the access point differ from its own address in the last byte.
+    let is_ours = address[..4] == [2, 0, 0, 0] && (radio == 0 || address[5] == 0);
+    (is_ours && radio < radios).then_some(radio)
 }
 
 /// The length of a PSDU.

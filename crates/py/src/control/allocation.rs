@@ -8,6 +8,10 @@ use pyo3::types::PyDict;
 use super::refused;
 use crate::value::config;
 
+/// The low-delay rate allocation: sending rates from the aggregation level that stations report.
+///
+/// Parameters: ``target``, ``gain``, ``interval``, ``share``, ``form``, ``start``, ``start_rate``, ``packet``, ``hold``,
+/// ``forget``, ``steady`` and others (docs/understand/low-delay-rate-allocation.md).
 #[pyclass(module = "airbound.control")]
 pub(crate) struct RateAllocator(allocation::RateAllocator);
 
@@ -22,18 +26,22 @@ impl RateAllocator {
         allocation::RateAllocator::new(config::<AllocationConfig>(keywords)?).map(Self).map_err(refused)
     }
 
+    /// A station, by its number, starts to receive data at ``now`` (ns).
     fn join(&mut self, now: u64, station: u16) {
         self.0.join(Instant::from_nanos(now), ReceiverId(station));
     }
 
+    /// A station, by its number, starts to send at ``now`` (ns).
     fn join_uplink(&mut self, now: u64, station: u16) {
         self.0.join_uplink(Instant::from_nanos(now), ReceiverId(station));
     }
 
+    /// A station, by its number, stops receiving data at ``now`` (ns).
     fn leave(&mut self, now: u64, station: u16) {
         self.0.leave(Instant::from_nanos(now), ReceiverId(station));
     }
 
+    /// A station, by its number, stops sending at ``now`` (ns).
     fn leave_uplink(&mut self, now: u64, station: u16) {
         self.0.leave_uplink(Instant::from_nanos(now), ReceiverId(station));
     }
@@ -42,6 +50,10 @@ impl RateAllocator {
         now, station, *, number, slot, frames, packets, payload, transmissions, spread = 0.0, repeats = 0, phy_rate = None,
         retransmitted = 0, missing = 0, uplink_queue = 0, uplink_level = 0.0, companions = 0.0
     ))]
+    /// A station's measurement in a slot of ``slot`` ns: ``frames`` with ``packets`` packets of ``payload`` bytes in total.
+    ///
+    /// The aggregation level is ``transmissions / frames``. ``number`` ascends from report to report. Values are rounded as in the
+    /// report's packet format. Raises ``ValueError`` for values that no sensor can measure.
     #[expect(clippy::too_many_arguments, reason = "the fields of a report, by name")]
     fn on_report(
         &mut self,
@@ -84,18 +96,22 @@ impl RateAllocator {
         Ok(())
     }
 
+    /// Allocates rates if the deadline has passed at ``now`` (ns). Returns whether they may have changed.
     fn on_deadline(&mut self, now: u64) -> bool {
         self.0.on_deadline(Instant::from_nanos(now))
     }
 
+    /// The downlink rate of a station's payload, bit/s; 0 for an unknown station.
     fn rate(&self, station: u16) -> u64 {
         self.0.rate(ReceiverId(station)).as_bps()
     }
 
+    /// The uplink rate of a station, bit/s.
     fn uplink_rate(&self, station: u16) -> u64 {
         self.0.uplink_rate(ReceiverId(station)).as_bps()
     }
 
+    /// Station, direction, rate (bit/s), level (packets), PHY rate (bit/s), bottleneck (``"wire"``, ``"wlan"``) of each.
     fn allocations(&self) -> Vec<Row> {
         let rows = self.0.allocations().map(|row| {
             let direction = match row.direction {
@@ -113,11 +129,13 @@ impl RateAllocator {
         rows.collect()
     }
 
+    /// The time of the next allocation, ns; ``None`` without stations.
     #[getter]
     fn next_deadline(&self) -> Option<u64> {
         self.0.next_deadline().map(Instant::as_nanos)
     }
 
+    /// The number of reports of unknown stations and of late reports.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused()

@@ -9,6 +9,10 @@ use pyo3::types::PyDict;
 use super::refused;
 use crate::value::config;
 
+/// LAST-PQ's delay controller: the permitted queueing time of each flow under its latency demand (Sec. IV).
+///
+/// Parameters: ``window``, ``guard_interval``, ``oscillation``, ``decrease``, ``increase``, ``additive_increase``,
+/// ``least_permitted``, ``least_completions``, ``memory``, ``hold`` (docs/understand/last-pq.md).
 #[pyclass(module = "airbound.control")]
 pub(crate) struct DelayController(queue::DelayController);
 
@@ -20,6 +24,7 @@ impl DelayController {
         queue::DelayController::new(config::<DelayConfig>(keywords)?).map(Self).map_err(refused)
     }
 
+    /// Sets the latency demand of a flow in ns; ``None`` removes it. Raises ``ValueError`` for a demand out of range.
     #[pyo3(signature = (now, flow, latency, percentile = 95.0))]
     fn set_demand(&mut self, now: u64, flow: u32, latency: Option<u64>, percentile: f64) -> PyResult<()> {
         let demand = latency.map(|latency| Demand::new(Span::from_nanos(latency), percentile));
@@ -27,10 +32,12 @@ impl DelayController {
         self.0.set_demand(Instant::from_nanos(now), FlowId(flow), demand).map_err(refused)
     }
 
+    /// A packet of a flow was acknowledged ``latency`` ns after its arrival in the queue.
     fn on_completion(&mut self, now: u64, flow: u32, latency: u64) {
         self.0.on_completion(Instant::from_nanos(now), FlowId(flow), Span::from_nanos(latency));
     }
 
+    /// Closes the windows that have ended. ``oldest`` is the arrival time of the oldest queued packet by flow, ns.
     #[pyo3(signature = (now, oldest = None))]
     fn advance(&mut self, now: u64, oldest: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let waiting: std::collections::BTreeMap<u32, u64> = match oldest {
@@ -42,18 +49,22 @@ impl DelayController {
         Ok(())
     }
 
+    /// The permitted queueing time of a flow, ns; ``None`` without a demand.
     fn permitted(&self, flow: u32) -> Option<u64> {
         self.0.permitted(FlowId(flow)).map(Span::as_nanos)
     }
 
+    /// The latency of the last window with a sample, ns.
     fn latency(&self, flow: u32) -> Option<u64> {
         self.0.latency(FlowId(flow)).map(Span::as_nanos)
     }
 
+    /// The least permitted latency of the recently active flows, ns.
     fn tightest(&self, now: u64) -> Option<u64> {
         self.0.tightest(Instant::from_nanos(now)).map(Span::as_nanos)
     }
 
+    /// The end of the current window, ns.
     #[getter]
     fn next_deadline(&self) -> Option<u64> {
         self.0.next_deadline().map(Instant::as_nanos)

@@ -19,6 +19,10 @@ use crate::value::config;
 /// Number of a packet, and the reason of its drop.
 type Loss = (usize, &'static str);
 
+/// Law for a transmitter: one queue with a time limit, and rate and retries of each transmission from one state.
+///
+/// ``rates`` are the rates that stations can receive, VHT at 80 MHz with two streams by default. Parameters: ``limit_q``,
+/// ``limit_h`` and others (docs/understand/law.md).
 #[pyclass(module = "airbound.control")]
 pub(crate) struct Law {
     link: link::Law<PlainPacket, AnyQueue<PlainPacket>>,
@@ -27,14 +31,20 @@ pub(crate) struct Law {
     next: u64,
 }
 
-/// Packets to be sent, with their rates and time limits; see `airbound.control.Grant`.
+/// A transmission that Law gives to the hardware.
 #[pyclass(frozen, get_all, module = "airbound.control")]
 pub(crate) struct Grant {
+    /// The number, ascending.
     number: u64,
+    /// The number of the receiver.
     station: u16,
+    /// The packets of the aggregate, by the caller's numbers.
     packets: Vec<usize>,
+    /// The rate chain: rates, and the number of tries of each.
     series: Vec<(Rate, u8)>,
+    /// The time on the hardware after which it is returned, ns.
     give_up_after: Option<u64>,
+    /// The time from which a failed try returns it, ns.
     give_up_at: Option<u64>,
 }
 
@@ -80,6 +90,7 @@ impl Law {
         Ok(Self { link, handed: Default::default(), next: 0 })
     }
 
+    /// Takes a packet of ``size`` bytes with the caller's number. Returns the dropped packets with their reasons.
     #[pyo3(signature = (now, station, number, size = 1500, flow = 0))]
     fn enqueue(&mut self, now: u64, station: u16, number: usize, size: u64, flow: u32) -> Vec<Loss> {
         let packet = PlainPacket {
@@ -92,6 +103,7 @@ impl Law {
         losses(&dropped)
     }
 
+    /// Returns the next transmission, if any, and the dropped packets with their reasons.
     fn next(&mut self, now: u64) -> (Option<Grant>, Vec<Loss>) {
         let now = Instant::from_nanos(now);
         let room = Room { category: Category::Be, max_duration: Span::MAX };
@@ -100,6 +112,10 @@ impl Law {
         (grant.map(|grant| self.hand_out(now, grant)), losses(&dropped))
     }
 
+    /// A transmission ended after ``tries`` tries; ``acknowledged`` has an entry for each packet.
+    ///
+    /// Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ValueError`` for a
+    /// transmission that was reported before.
     #[pyo3(signature = (now, grant, tries, acknowledged, started = None))]
     fn report(
         &mut self,
@@ -144,6 +160,7 @@ impl Law {
         Ok((returned.retry_now.map(|grant| self.hand_out(now, grant)), dropped))
     }
 
+    /// Law's state for a station: ``state``, ``rate``, ``successes``, ``threshold``, ``len_max`` and others (table 2).
     fn view<'py>(&self, py: Python<'py>, station: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(view) = self.link.view(StationId(station)) else { return Ok(None) };
         let shown = PyDict::new(py);

@@ -9,6 +9,9 @@ use pyo3::types::PyDict;
 use super::refused;
 use crate::value::config;
 
+/// WQM's buffer size (algorithm 1 of its paper), updated once per measurement interval.
+///
+/// Parameters: ``limit``, ``interval``, ``subframes``, ``floor``, ``max_packets``, ``step`` (docs/understand/wqm.md).
 #[pyclass(module = "airbound.control")]
 pub(crate) struct Wqm(BufferSize);
 
@@ -20,21 +23,27 @@ impl Wqm {
         BufferSize::new(config::<WqmConfig>(keywords)?).map(Self).map_err(refused)
     }
 
+    /// B: the buffer size in packets.
     #[getter]
     fn packets(&self) -> usize {
         self.0.packets()
     }
 
+    /// The current B_min and B_max, packets.
     #[getter]
     fn bounds(&self) -> (usize, usize) {
         self.0.bounds()
     }
 
+    /// The initial stage: B from the bandwidth-delay product at ``rate`` bit/s (equation 1). Further calls have no effect.
     #[pyo3(signature = (rate, subframes = None))]
     fn begin(&mut self, rate: u64, subframes: Option<u16>) {
         self.0.begin(BitRate::from_bps(rate), subframes);
     }
 
+    /// Ends an interval with ``backlog`` bytes queued, the PHY rate ``rate``, and the share ``free`` of the channel available.
+    ///
+    /// Returns the drain time in ns (``None`` if unknown), whether the buffer is bloated, and whether the buffer size changed.
     #[pyo3(signature = (backlog, rate = None, free = None, subframes = None))]
     fn on_interval(
         &mut self,

@@ -10,33 +10,39 @@ use pyo3::prelude::*;
 
 use super::{Class, Part, Site, drop_reason};
 
-/// A packet waiting in a queue; see `airbound.Packet`.
+/// A packet in a :class:`airbound.QueueScheme`.
 #[pyclass(frozen, eq, module = "airbound")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Packet(Waiting);
 
 #[pymethods]
 impl Packet {
+    /// The number in this queue, ascending.
     #[getter]
     const fn number(&self) -> u64 {
         self.0.number
     }
+    /// The number of the flow; TCP acknowledgements are a separate flow.
     #[getter]
     const fn flow(&self) -> u32 {
         self.0.flow.0
     }
+    /// The number of the next hop.
     #[getter]
     const fn station(&self) -> u16 {
         self.0.station.0
     }
+    /// The access category: ``"bk"``, ``"be"``, ``"vi"`` or ``"vo"``.
     #[getter]
     const fn category(&self) -> &'static str {
         self.0.category.name()
     }
+    /// The length from the IP header on, in bytes.
     #[getter]
     const fn size(&self) -> u64 {
         self.0.size.as_u64()
     }
+    /// The time of arrival in the queue, ns.
     #[getter]
     const fn enqueued(&self) -> u64 {
         self.0.enqueued.as_nanos()

@@ -9,10 +9,12 @@ use pyo3::prelude::*;
 
 use super::{Class, Part, Site};
 
-/// The congestion window in segments; see `airbound.schemes.Window`.
+/// The congestion window, in segments.
 #[pyclass(get_all, set_all, module = "airbound")]
 pub(crate) struct Window {
+    /// The congestion window, segments; at least 1.
     cwnd: u32,
+    /// The slow-start threshold, segments.
     ssthresh: u32,
 }
 
@@ -32,22 +34,36 @@ impl From<&congestion::Window> for Window {
     }
 }
 
-/// Content of one acknowledgement; see `airbound.schemes.Ack`.
+/// The content of an acknowledgement, after loss detection.
 #[pyclass(frozen, get_all, module = "airbound")]
 pub(crate) struct Ack {
+    /// The time of arrival, ns.
     now: u64,
+    /// The state of the connection after it.
     phase: &'static str,
+    /// Acknowledged segments that may increase the window.
     acked: u32,
+    /// Newly delivered segments.
     delivered: u32,
+    /// Segments newly detected as lost.
     lost: u32,
+    /// Segments in flight after it.
     in_flight: u32,
+    /// Segments in flight before it.
     prior_in_flight: u32,
+    /// Whether the congestion window limited the segments in flight, rather than the application.
     window_limited: bool,
+    /// Round-trip time of the newest acknowledged segment, ns; ``None`` if it was retransmitted.
     rtt: Option<u64>,
+    /// Smoothed round-trip time, ns.
     smoothed_rtt: Option<u64>,
+    /// Least round-trip time of the last 300 s, ns.
     min_rtt: Option<u64>,
+    /// Segments delivered since the connection began.
     total_delivered: u64,
+    /// The measured delivery rate in segments per second; ``None`` without a valid sample.
     delivery_rate: Option<f64>,
+    /// Whether the application limited the rate sample, rather than the network.
     app_limited: bool,
 }
 

@@ -30,13 +30,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            // The first lines, up to an empty one, say what is wrong.
-            let text = error.to_string();
-            let sentence: Vec<&str> =
-                text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-            let sentence = sentence.join(" ");
-            let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
-            let _ = writeln!(std::io::stderr().lock(), "airbound relay: {sentence}; `--help` lists all");
+            let sentence = airbound_arguments::sentence(&error);
+            let _ = writeln!(std::io::stderr().lock(), "airbound relay: {sentence}");
             return 2;
         }
         Err(help) => {

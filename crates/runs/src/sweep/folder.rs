@@ -39,8 +39,12 @@ const DIGEST_KEY: &str = "airbound.sweep.digest";
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Whether nothing was in it.
+    was_empty: bool,
     /// Held as long as it is open.
     _lock: File,
+    /// Folders that were made for it; they go where nothing is left in them.
+    _fresh: Fresh,
 }
 
 impl Folder {
@@ -62,17 +66,27 @@ impl Folder {
         if !entries.is_empty() && !is_index(&path.join(INDEX)) {
             return Err(RunsError::NoSweep { path: path.to_owned() });
         }
+        let was_empty = entries.is_empty();
         let fresh = Fresh::note(path);
         fs::create_dir_all(path).map_err(RunsError::io("create the folder", path))?;
         let place = path.join(LOCK);
         let lock = File::create(&place).map_err(RunsError::io("create", &place))?;
         match lock.try_lock() {
-            Ok(()) => {
-                fresh.keep();
-                Ok(Self { path: path.to_owned(), _lock: lock })
-            }
+            Ok(()) => Ok(Self { path: path.to_owned(), was_empty, _lock: lock, _fresh: fresh }),
             Err(TryLockError::WouldBlock) => Err(RunsError::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(RunsError::io("lock", &place)(source)),
+        }
+    }
+
+    /// Removes what a sweep without results has left, unless an earlier one was here.
+    pub(crate) fn discard(&self) {
+        if !self.was_empty {
+            return;
+        }
+        // Nothing of it is of use: a rest that cannot be removed does no harm.
+        let _ = fs::remove_dir_all(self.path.join(JOURNAL));
+        for name in [INDEX, LOCK] {
+            let _ = fs::remove_file(self.path.join(name));
         }
     }
 

@@ -14,8 +14,9 @@ use crate::watch::{Step, Watch};
 pub fn local(sweep: &mut Sweep, threads: usize, watch: &dyn Watch) -> Result<(), RunsError> {
     let mut runs = Runs { sweep, watch };
     runs.report();
-    drive(threads, &mut runs, |job| job.run(watch))?;
-    if sweep.is_done() { Ok(()) } else { Err(sweep.interrupted()) }
+    let driven = drive(threads, &mut runs, |job| job.run(watch));
+    let ended = if sweep.is_done() { driven } else { driven.and_then(|()| Err(sweep.interrupted())) };
+    ended.map_err(|error| sweep.ended(error))
 }
 
 /// The runs of a sweep, until a stop is requested.

@@ -60,10 +60,9 @@ impl Sweep {
     /// The folder holds something else, or runs that this plan does not have (and `replace` does not allow to drop them).
     pub fn begin(plan: Plan, folder: Folder, replace: bool) -> Result<Self, RunsError> {
         let known = folder.take_over(&plan, replace)?;
-        folder.write_index(&report::index(&plan, false))?;
         let progress =
             Progress { done: 0, known: 0, runs: plan.most_runs(), points_done: 0, points: plan.points() };
-        Ok(Self {
+        let sweep = Self {
             points: vec![None; plan.points()],
             plan: Arc::new(plan),
             folder,
@@ -73,7 +72,10 @@ impl Sweep {
             ready: VecDeque::new(),
             outstanding: BTreeSet::new(),
             progress,
-        })
+        };
+        let written = sweep.folder.write_index(&report::index(&sweep.plan, false));
+        written.map_err(|error| sweep.ended(error))?;
+        Ok(sweep)
     }
 
     /// Returns its progress.
@@ -88,8 +90,29 @@ impl Sweep {
         self.progress.points_done == self.progress.points
     }
 
-    pub(crate) const fn interrupted(&self) -> RunsError {
-        RunsError::SweepInterrupted { kept: self.progress.done, runs: self.progress.runs }
+    pub(crate) fn interrupted(&self) -> RunsError {
+        RunsError::SweepInterrupted { kept: self.kept(), runs: self.progress.runs }
+    }
+
+    /// Number of runs whose results are on disk.
+    fn kept(&self) -> usize {
+        self.progress.done + self.known.len()
+    }
+
+    /// Returns the error of a sweep that `error` ends early. A new folder without any result is emptied; otherwise the error says how
+    /// many runs are kept.
+    pub(crate) fn ended(&self, error: RunsError) -> RunsError {
+        let kept = self.kept();
+        if kept == 0 {
+            self.folder.discard();
+        }
+        match error {
+            RunsError::SweepInterrupted { .. } if kept == 0 => RunsError::Interrupted,
+            RunsError::Io { .. } | RunsError::Unwritten { .. } if kept > 0 => {
+                RunsError::SweepHalted { cause: Box::new(error), kept, runs: self.progress.runs }
+            }
+            other => other,
+        }
     }
 
     fn shards(&self) -> usize {
@@ -107,7 +130,7 @@ impl Sweep {
     /// Results that are there cannot be read, or a partition cannot be written.
     pub fn take(&mut self) -> Result<Option<Job>, RunsError> {
         while self.ready.is_empty() && self.next < self.shards() {
-            self.open_next()?;
+            self.open_next().map_err(|error| self.ended(error))?;
         }
         let Some((point, number)) = self.ready.pop_front() else { return Ok(None) };
         self.outstanding.insert((point, number));
@@ -124,6 +147,10 @@ impl Sweep {
     /// # Errors
     /// It cannot be written down.
     pub fn accept(&mut self, point: usize, number: usize, result: RunResult) -> Result<(), RunsError> {
+        self.write_down(point, number, result).map_err(|error| self.ended(error))
+    }
+
+    fn write_down(&mut self, point: usize, number: usize, result: RunResult) -> Result<(), RunsError> {
         let was_lost = self.ready.iter().position(|ready| *ready == (point, number));
         if !self.outstanding.remove(&(point, number)) {
             match was_lost {
@@ -246,15 +273,20 @@ impl Sweep {
     ///
     /// # Errors
     /// Points are missing, or something cannot be written.
-    pub fn finish(self) -> Result<(Findings, Folder), RunsError> {
+    pub fn finish(mut self) -> Result<(Findings, Folder), RunsError> {
         let interrupted = self.interrupted();
-        let points: Option<Vec<Point>> = self.points.into_iter().collect();
+        let points: Option<Vec<Point>> = std::mem::take(&mut self.points).into_iter().collect();
         let points = points.ok_or(interrupted)?;
-        let findings = Findings::new(self.plan, points);
+        let findings = Findings::new(Arc::clone(&self.plan), points);
+        self.write(&findings).map_err(|error| self.ended(error))?;
+        Ok((findings, self.folder))
+    }
+
+    /// Writes all that follows from the data set.
+    fn write(&self, findings: &Findings) -> Result<(), RunsError> {
         findings.write_intervals(&self.folder.intervals())?;
         self.folder.write_report(&findings.to_html()?)?;
         self.folder.write_index(&report::index(findings.plan(), true))?;
-        self.folder.close_journals()?;
-        Ok((findings, self.folder))
+        self.folder.close_journals()
     }
 }

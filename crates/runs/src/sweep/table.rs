@@ -71,7 +71,11 @@ pub(crate) fn write(
     encoded.map_err(|error| {
         // A file that is cut off helps nobody.
         let _ = std::fs::remove_file(&partial);
-        RunsError::Unwritten { path: partial.clone(), reason: error.to_string() }
+        let reason = match error {
+            ParquetError::External(cause) => cause.to_string(),
+            other => other.to_string(),
+        };
+        RunsError::Unwritten { path: partial.clone(), reason }
     })?;
     std::fs::rename(&partial, path).map_err(RunsError::io("move", &partial))
 }

@@ -1,6 +1,7 @@
 //! Errors about the parameters of a slot: which one is wrong, and what is allowed.
 
 use crate::error::ScenarioError;
+use crate::node::{Node, Value};
 use crate::section::Section;
 
 /// The error for a problem with the parameters in `table`, which is the value of `key` in `section`. `check` judges parameters.
@@ -15,6 +16,14 @@ pub(super) fn wrong(
     let about = |name: &String| problem.strip_prefix(name.as_str())?.strip_prefix(' ');
     if let Some((name, problem)) = table.entries().iter().find_map(|(name, _)| Some((name, about(name)?))) {
         return table.wrong(name, problem);
+    }
+    // One about a text begins with that text.
+    let is_quoted = |node: &Node| match &node.value {
+        Value::Text(text) => problem.starts_with(&format!("\"{text}\" ")),
+        _ => false,
+    };
+    if let Some((name, _)) = table.entries().iter().find(|(_, node)| is_quoted(node)) {
+        return table.wrong(name, format!("is wrong: {problem}"));
     }
     let blamed = blamed(parameters, problem, check);
     match blamed.as_ref().and_then(|(name, allowed)| Some((name, table.get(name)?, allowed))) {
