@@ -39,23 +39,45 @@ const fn name(reason: Reason) -> &'static str {
     }
 }
 
+/// Rates for one receiver, and the reason that limits them.
 #[pyclass(module = "airbound.control", frozen, get_all)]
 pub(crate) struct StreamDecision {
+    /// ``"rising"``, ``"air-full"``, ``"level-above-target"``, ``"radio-away"``, ``"application"``, ``"no-feedback"``, ``"wire"``,
+    /// ``"not-aggregating"`` or ``"most"``.
     reason: &'static str,
+    /// The reason as a sentence for users.
     text: &'static str,
+    /// The payload rate of the receiver, error correction and the application's headers included, bit/s.
     rate: u64,
+    /// The rate for the encoder, bit/s.
     encoder: u64,
+    /// The highest rate at which packets of a frame leave, bit/s.
     pacing: u64,
+    /// The time between two packets of the usual size at that rate, ns.
     pacing_interval: u64,
+    /// The largest frame that is sent within its interval, bytes.
     largest_frame: u64,
+    /// The time of the next call if nothing happens before, ns.
     next: u64,
+    /// The mean aggregation level of the last message with frames, packets; ``None`` before the first.
     level: Option<f64>,
+    /// The share of packets lost in a queue or on the wire, 0 to 1, of the last message; ``None`` before the first.
     loss: Option<f64>,
+    /// Period and length of the absences of the receiver's radio, ns; ``None`` if there are none.
     absence: Option<(u64, u64)>,
+    /// The number of messages taken.
     reports: u32,
+    /// The number of messages refused that named this receiver.
     refused: u32,
 }
 
+/// The sending end of live streams whose receivers share one access point: the library of docs/use/library.md.
+///
+/// Parameters: ``receivers``, 1 to 256; ``start``, ``least`` and ``most``, rates in bit/s; ``interval`` of messages, 20 to 200 ms in ns,
+/// the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
+/// ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
+/// interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
+/// range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
 #[pyclass(module = "airbound.control")]
 pub(crate) struct StreamSender(stream::StreamSender);
 
@@ -105,15 +127,22 @@ impl StreamSender {
         stream::StreamSender::new(config).map(Self).map_err(exception)
     }
 
+    /// Adds a receiver, or begins anew with a known one. ``key``, 16 bytes, is that of its messages; zeros protect from accidents only.
+    ///
+    /// Raises ``RuntimeError`` if as many receivers have joined as were configured.
     #[pyo3(signature = (now, receiver, key = NO_KEY))]
     fn join(&mut self, now: u64, receiver: u16, key: &[u8]) -> PyResult<()> {
         self.0.join(Instant::from_nanos(now), ReceiverId(receiver), key_of(key)?).map_err(exception)
     }
 
+    /// Removes a receiver; the others share its rate.
     fn leave(&mut self, now: u64, receiver: u16) -> PyResult<()> {
         self.0.leave(Instant::from_nanos(now), ReceiverId(receiver)).map_err(exception)
     }
 
+    /// Takes a frame of ``size`` bytes in ``packets`` packets, to be sent by ``deadline`` (ns) or within the usual interval of frames.
+    ///
+    /// Raises ``ValueError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
     #[pyo3(signature = (now, receiver, size, packets, deadline = None))]
     fn frame(
         &mut self,
@@ -128,20 +157,24 @@ impl StreamSender {
         self.0.frame(id, now, ByteCount::new(size), packets, deadline).map_err(exception)
     }
 
+    /// The number of packets that may be sent now, and when the next one may (ns); ``None`` if nothing waits.
     fn allowed(&mut self, now: u64, receiver: u16) -> PyResult<(u32, Option<u64>)> {
         let allowed = self.0.allowed(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
         Ok((allowed.packets, allowed.next.map(Instant::as_nanos)))
     }
 
+    /// Notes packets handed to the network, ``payload`` bytes in all. Raises ``ValueError`` for a size out of range.
     fn sent(&mut self, now: u64, receiver: u16, packets: u32, payload: u64) -> PyResult<()> {
         let (id, now) = (ReceiverId(receiver), Instant::from_nanos(now));
         self.0.sent(id, now, packets, ByteCount::new(payload)).map_err(exception)
     }
 
+    /// Takes a receiver's message; returns its receiver. Raises ``ValueError`` for one that is not believed, which is only counted.
     fn report(&mut self, now: u64, message: &[u8]) -> PyResult<u16> {
         self.0.report(Instant::from_nanos(now), message).map(|id| id.0).map_err(exception)
     }
 
+    /// Decides if it is due at ``now`` (ns), and returns rates and reason.
     fn poll(&mut self, now: u64, receiver: u16) -> PyResult<StreamDecision> {
         let decision = self.0.poll(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
         Ok(StreamDecision {
@@ -161,12 +194,17 @@ impl StreamSender {
         })
     }
 
+    /// The number of messages refused of all receivers.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused()
     }
 }
 
+/// The receiving end of a live stream: arrivals become messages to the sender.
+///
+/// ``receiver`` is the number under which it joins; ``key`` 16 bytes; ``interval`` as at the sender, ns; ``exact_stamps`` is for a card's
+/// stamps, which are equal within an A-MPDU. Raises ``ValueError`` for a value out of range.
 #[pyclass(module = "airbound.control")]
 pub(crate) struct StreamReceiver(stream::StreamReceiver);
 
@@ -184,6 +222,12 @@ impl StreamReceiver {
         stream::StreamReceiver::new(config).map(Self).map_err(exception)
     }
 
+    /// Takes arrivals in the order of their stamps: tuples of receive stamp (ns), sequence number of the first packet, number of packets
+    /// (1 to 1024), and payload of all of them (bytes).
+    ///
+    /// ``stamp_now`` is the time of the call on the clock of stamps (ns), ``None`` if that is the clock of ``now``; ``companion`` marks
+    /// packets of another flow of the device, whose numbers have no meaning. Raises ``ValueError`` for a value out of range; no arrival
+    /// is taken then.
     #[pyo3(signature = (now, batch, *, stamp_now = None, companion = false))]
     fn arrived(
         &mut self,
@@ -203,14 +247,17 @@ impl StreamReceiver {
         self.0.arrived(Instant::from_nanos(now), stamp_now, arrivals).map_err(exception)
     }
 
+    /// Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ValueError`` out of range.
     fn phy_rate(&mut self, rate: Option<u64>) -> PyResult<()> {
         self.0.phy_rate(rate.map(BitRate::from_bps)).map_err(exception)
     }
 
+    /// The message to the sender if it is due, 58 bytes, to be sent once; else ``None``.
     fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
         self.0.poll(Instant::from_nanos(now)).map(Vec::from)
     }
 
+    /// The time of the next message, ns; ``None`` before the first arrival.
     #[getter]
     fn next_deadline(&self) -> Option<u64> {
         self.0.next_deadline().map(Instant::as_nanos)
