@@ -262,7 +262,7 @@ def in_laboratory(chosen, folder, stations, standard, rule):
     file.write_text(lab_scenario(stations, standard))
     out = folder / f"lab-{standard}-{stations}-{rule}"
     common = " ".join(lab_words(rule))
-    words = [chosen.airbound, "lab", "exec", str(file), "--without", "all", "--for", "60s", "--out", str(out), "--bring", chosen.live_lab]
+    words = [chosen.airbound, "lab", "exec", str(file), "--for", "60s", "--out", str(out), "--bring", chosen.live_lab]
     words += ["--env", "PHY_MBPS=65", "--server", f"{chosen.live_lab} send stations={stations} {common}"]
     for number, name in list(enumerate(names(stations)))[1:]:
         words += ["--on", name, f"{chosen.live_lab} view station={number} {common}"]
@@ -284,7 +284,7 @@ def tcp_in_laboratory(chosen, folder, stations, standard, control):
     """Downloads of the kernel's TCP by iperf3 over mac80211; the folder of the record."""
     file, out = folder / f"lab-{standard}-{stations}.toml", folder / f"lab-{standard}-{stations}-{control}"
     file.write_text(lab_scenario(stations, standard))
-    words = [chosen.airbound, "lab", "exec", str(file), "--without", "all", "--for", "60s", "--out", str(out)]
+    words = [chosen.airbound, "lab", "exec", str(file), "--for", "60s", "--out", str(out)]
     client = lambda number: ["iperf3", "-c", "server", "-p", str(5201 + number), "-R", "-C", control, "-t", "15"]
     for number, name in enumerate(names(stations)):
         words += ["--server", f"iperf3 -s -1 -p {5201 + number}"]
@@ -352,12 +352,12 @@ WINDOW = 5
 
 
 def sensed(log):
-    """For each window of reports: packets that came before its end, frames and transmissions."""
+    """For each window of reports: packets that were sent before its end, frames and transmissions."""
     packets, reports = 0, []
     for line in log.read_text().splitlines():
         words = line.split()
         if words[0] == "P":
-            packets += 1
+            packets = max(packets, int(words[2]) + 1)
         else:
             reports.append((packets, int(words[1]), int(words[2])))
     # The first second is the sensor's lively time, at 50 ms a report.
@@ -413,10 +413,10 @@ def sensing(chosen):
                 raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
             frames = sent_frames(out)
             errors = window_errors(sensed(log), frames)
-            late = json.loads((out / "summary.json").read_text()).get("lateness", {})
+            late = json.loads((out / "summary.json").read_text())["emulation"]
             print(
                 f"| {rate} | {len(errors)} | {statistics.fmean(frames):.2f} | {100 * statistics.fmean(errors):.2f} | {100 * max(errors):.2f} "
-                f"| {late.get('above_1ms_share', late)} |",
+                f"| {100 * late['late_share']:.2f} |",
                 flush=True,
             )
     finally:

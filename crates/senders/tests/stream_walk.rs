@@ -94,3 +94,25 @@ fn a_rate_falls_with_the_phy_rate_and_returns_with_it() {
     let arrived = last.iter().map(|row| row.arrived).sum::<f64>() / last.len() as f64;
     assert!(arrived > 50.0, "{last:#?}");
 }
+
+#[test]
+fn a_changed_phy_rate_is_followed_within_a_second() {
+    for (before, after) in [(390, 195), (195, 390)] {
+        let mut air = Air::new(&[Path { phy: BitRate::from_mbps(before), ..Path::USUAL }]);
+        air.run(Span::from_secs(10));
+        air.path(0).phy = BitRate::from_mbps(after);
+        air.run(Span::from_secs(1));
+        let (_, first) = air.counts(0);
+        air.run(Span::from_secs(1));
+        let (dropped, last) = air.counts(0);
+        let arrived = BitRate::of(ByteCount::new((last - first) * PACKET), Span::from_secs(1)).as_mbps_f64();
+        // Frames of 32 packets, each with an overhead of 214 us.
+        let bits = 32.0 * 8.0 * 1e-6;
+        let most = bits * PACKET as f64 / (214e-6 + bits * (PACKET + 74) as f64 / after as f64);
+        assert!(
+            (0.75..1.1).contains(&(arrived / most)),
+            "{arrived} of {most} Mb/s after {before} to {after}"
+        );
+        assert_eq!(dropped, 0, "from {before} to {after} Mb/s");
+    }
+}

@@ -207,9 +207,11 @@ impl RateAllocator {
         }
         if self.config.judges(report.frames) && self.starting.is_none() {
             let (slot, sent) = (report.goodput().as_bps() as f64, station.least_sent());
-            // Slots of a live stream hold a few of its frames, and now and then one less, or what a short absence left of them.
-            let usual = station.arrived.after(slot);
-            let arrived = if self.config.live { slot.max(usual.min(sent)) } else { slot };
+            // Slots of a live stream hold a few of its frames, now and then one less, or what a short absence left of them; and what is
+            // sent at a slot's end arrives in the next.
+            let usual = (station.arrived.after(slot), station.offered.after(sent));
+            let sent = if self.config.live { sent.min(usual.1) } else { sent };
+            let arrived = if self.config.live { slot.max(usual.0.min(sent)) } else { slot };
             let frame = level + report.companions;
             let detector = &mut station.detector;
             let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());

@@ -68,6 +68,8 @@ pub(super) struct Stream {
     pub(super) held: Option<Hold>,
     /// Mean payload rate that arrived, in bit/s.
     pub(super) arrived: SlotMean,
+    /// Mean payload rate that was sent, in bit/s.
+    pub(super) offered: SlotMean,
     /// The limit of a live stream whose queue grows.
     pub(super) overload: Overload,
     pub(super) sent: Option<Sent>,
@@ -125,6 +127,7 @@ impl Stream {
             detector: BottleneckDetector::new(),
             held: None,
             arrived: SlotMean::default(),
+            offered: SlotMean::default(),
             overload: Overload::default(),
             sent: None,
             overhead_share: None,
