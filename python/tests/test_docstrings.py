@@ -45,7 +45,7 @@ def test_every_public_name_has_a_docstring() -> None:
             continue
         module = importlib.import_module(f"airbound.{found.name}")
         for name, value in vars(module).items():
-            if not name.startswith("_") and getattr(value, "__module__", "").startswith("airbound"):
+            if not name.startswith("_") and (getattr(value, "__module__", "") or "").startswith("airbound"):
                 missing |= set(undocumented(value, f"{found.name}.{name}"))
     for name in airbound.__all__:
         missing |= set(undocumented(getattr(airbound, name), name))
@@ -55,6 +55,8 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_the_native_module_says_what_its_stubs_say() -> None:
     differ = []
     for name, said in stubs():
+        if name.split(".")[0] in PRIVATE:
+            continue
         value: object = _native
         for part in name.split("."):
             value = inspect.getattr_static(value, part, None) if inspect.isclass(value) else getattr(value, part)

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::{ScenarioError, raised};
 use crate::value::to_toml;
 
-/// The scenarios of the package: pairs of name and title.
+/// The shipped scenarios: pairs of name and title.
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
     airbound_scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()

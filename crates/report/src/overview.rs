@@ -96,7 +96,7 @@ impl Comparison {
         }
         let judged = self.demanding().next().map_or("", |_| {
             "Measured at the percentile of the demand, on the Wi-Fi part of the latency. Green: met in 95 % of the seconds; yellow: in half \
-             of them; red: in fewer. "
+             of them; red: in fewer, or too little arrives. "
         });
         let best = if self.schemes.len() > 1 { "Bold: the best of those that serve the flow." } else { "" };
         let rows = self.schemes.iter().enumerate().map(|(place, scheme)| {
@@ -136,7 +136,10 @@ impl Comparison {
             let seconds =
                 share.map_or(String::new(), |share| format!("met in {:.0} % of the seconds", 100.0 * share));
             let hidden = self.schemes.get(place).and_then(|scheme| self.hidden(scheme, group));
+            let is_refused =
+                self.schemes.get(place).is_some_and(|scheme| self.refusal(scheme, group).is_some());
             let grade = match share {
+                Some(_) if is_refused => Grade::Poor,
                 Some(share) if share >= MET => Grade::Good,
                 Some(share) if share >= MOSTLY => Grade::Fair,
                 Some(_) => Grade::Poor,
@@ -308,6 +311,27 @@ fn between(spread: Spread) -> String {
 #[cfg(test)]
 mod tests {
     use super::difference;
+    use crate::page::Grade;
+    use crate::verdict::test_runs::{Made, compared};
+
+    #[test]
+    fn a_scheme_that_does_not_serve_the_flow_is_not_green() {
+        let runs = vec![
+            Made::new("linux", 1).vr(40.0, 0.0),
+            Made::new("last-pq", 1).vr(18.0, 0.97),
+            Made::new("wqm", 1).vr(6.0, 1.0).goodput("vr", 10.0),
+        ];
+        let card = compared(runs, "vr", "linux").scorecard().expect("a flow");
+        let shown: Vec<_> =
+            card.rows.iter().map(|(name, scores)| (&name[..], scores[0].grade, scores[0].is_best)).collect();
+        let expected = [
+            ("linux (default)", Grade::Poor, false),
+            ("last-pq", Grade::Good, true),
+            ("wqm", Grade::Poor, false),
+        ];
+        assert_eq!(shown, expected);
+        assert!(card.rows[2].1[0].detail.ends_with("delivers 10.0 of 45.0 Mb/s"), "{card:?}");
+    }
 
     #[test]
     fn scenarios_show_what_differs() {

@@ -1,6 +1,6 @@
 //! The verdict of a comparison: which scheme to choose, where the time goes, and what is wrong with the runs.
 //!
-//! Numbers in, sentences out: everything is computed from summaries, stages of latencies and [`Facts`] of the scenario. Each
+//! Numbers in, sentences out: everything is computed from summaries, stages of latencies and [`Facts`](crate::Facts) of the scenario. Each
 //! sentence has a [`Rule`] with its threshold in one table ([`RULES`]); docs/understand/verdicts.md explains them.
 
 mod advice;

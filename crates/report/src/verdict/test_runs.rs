@@ -12,14 +12,14 @@ use crate::run::Run;
 
 /// A run under construction.
 #[derive(Clone)]
-pub(super) struct Made {
+pub(crate) struct Made {
     name: String,
     summary: Summary,
     stages: Vec<(String, [f64; 6])>,
 }
 
 impl Made {
-    pub(super) fn new(name: &str, seed: u64) -> Self {
+    pub(crate) fn new(name: &str, seed: u64) -> Self {
         let summary = Summary {
             airbound: String::new(),
             scenario: "made".to_owned(),
@@ -61,7 +61,7 @@ impl Made {
     }
 
     /// A stream with a demand of 20 ms.
-    pub(super) fn vr(self, p95: f64, met: f64) -> Self {
+    pub(crate) fn vr(self, p95: f64, met: f64) -> Self {
         let demand = DemandSummary {
             latency_ms: 20.0,
             percentile: 95.0,
@@ -84,7 +84,7 @@ impl Made {
         self
     }
 
-    pub(super) fn goodput(self, flow: &str, mbps: f64) -> Self {
+    pub(crate) fn goodput(self, flow: &str, mbps: f64) -> Self {
         self.change(flow, |flow| flow.goodput_mbps = mbps)
     }
 
@@ -127,7 +127,7 @@ impl Made {
     }
 }
 
-pub(super) fn compared(made: Vec<Made>, focus: &str, baseline: &str) -> Comparison {
+pub(crate) fn compared(made: Vec<Made>, focus: &str, baseline: &str) -> Comparison {
     let run = |made: Made| {
         let run = Run::from_summary(made.summary);
         (made.name, made.stages.iter().fold(run, |run, (flow, means)| run.with_stages(flow, *means)))
