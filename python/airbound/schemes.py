@@ -16,7 +16,9 @@ invalid result. Errors never lose packets.
 
 from __future__ import annotations
 
+import difflib
 import random
+import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +67,15 @@ class _Part:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.random = random.Random(site.seed)
+
+    def __init_subclass__(cls) -> None:
+        """Warns of a method that nothing calls and whose name is nearly that of one that a run calls."""
+        super().__init_subclass__()
+        called = {name for base in cls.__mro__[1:] for name, one in vars(base).items() if callable(one) and not name.startswith("_")}
+        for name, one in vars(cls).items():
+            near = difflib.get_close_matches(name, called, n=1, cutoff=0.85)
+            if callable(one) and name not in called and near and not name.startswith("_"):
+                warnings.warn(f"no run calls {cls.__name__}.{name}; did you mean {near[0]}?", stacklevel=2)
 
 
 class Waiting(deque[Packet]):

@@ -1,6 +1,7 @@
 """Schemes written in Python, next to built-in schemes."""
 
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -377,3 +378,18 @@ def test_properties_of_packets_and_rates() -> None:
     assert rate.bits_per_s == 650_000_000 and airbound.Rate(str(rate)) == rate and hash(airbound.Rate(str(rate))) == hash(rate)
     with pytest.raises(ValueError, match="no PHY rate|not a"):
         airbound.Rate("warp 9")
+
+
+def test_a_misspelt_method_is_named() -> None:
+    with pytest.warns(UserWarning, match=r"no run calls Misspelt\.dequeu; did you mean dequeue\?"):
+
+        class Misspelt(airbound.QueueScheme):
+            def dequeu(self, now: int, station: int, category: str) -> airbound.Packet | None:
+                return None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+        class Helped(airbound.QueueScheme):
+            def next_packet(self) -> None:
+                """A method of its own is no mistake."""

@@ -418,25 +418,30 @@ pub(crate) struct Explain {
 impl Cli {
     /// Reads the command line.
     ///
-    /// A negative number is taken for the value of the option before it, so that the option can say what is allowed.
+    /// A negative number or quantity is taken for the value of the option before it, so that the option can say what is allowed.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        let arguments = with_negative_times(arguments);
+        let arguments = with_negative_values(arguments);
         let matches = with_negative_numbers(Self::command()).try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
 }
 
-/// A negative time behind an option that needs no value is meant as its value: `--late -3ms` becomes `--late=-3ms`, which is refused as
-/// a time.
-fn with_negative_times(arguments: Vec<OsString>) -> Vec<OsString> {
+/// A negative quantity behind an option is meant as its value, so that the option says what is allowed: `--late -3ms` becomes
+/// `--late=-3ms`. No option of ours begins with a digit; arguments behind `--` belong to others.
+fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
+    let mut is_ours = true;
     for argument in arguments {
+        is_ours &= argument != "--";
         let is_negative = argument
             .to_str()
             .and_then(|text| text.strip_prefix('-'))
             .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit() || first == '.'));
+        let is_option = |before: &OsString| {
+            before.to_str().is_some_and(|text| text.starts_with("--") && !text.contains('='))
+        };
         match joined.last_mut() {
-            Some(option) if is_negative && option == "--late" => {
+            Some(option) if is_ours && is_negative && is_option(option) => {
                 option.push("=");
                 option.push(argument);
             }

@@ -183,3 +183,18 @@ proptest! {
         prop_assert!((fast - exact).abs() < 2e-4, "{fast} {exact}");
     }
 }
+
+#[test]
+fn nothing_is_harmful_from_the_harmless_snr_on() {
+    for decoding in [Decoding::Hard, Decoding::Soft] {
+        for (modulation, coding) in
+            [(Modulation::Bpsk, Coding::Half), (Modulation::Qam64, Coding::FiveSixths)]
+        {
+            let mut table = ErrorTable::decoded(decoding, Decibel::new(0.0), modulation, coding);
+            let harmless = table.harmless();
+            assert_eq!(table.hazard(harmless), 0.0);
+            assert_eq!(table.hazard(Decibel::new(harmless.value() + 7.3)), 0.0);
+            assert!(table.hazard(Decibel::new(harmless.value() - 0.01)) > 0.0, "{harmless}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Others on the air during a frame: the times in which they are the same, and their energy at each receiver.
 //!
-//! Who is on the air when is found once for a frame. What differs from receiver to receiver is the energy of each set of others, and of
-//! these a frame meets few, however often they come and go.
+//! The times are found once for a frame. The energy of each set of others differs from receiver to receiver, and a frame meets few sets,
+//! however often their members come and go.
 
 use airbound_units::{Instant, Span};
 
@@ -138,4 +138,68 @@ impl Interference {
 /// The time that two periods share.
 pub(super) fn shared((from, until): Period, (start, end): Period) -> Span {
     until.min(end).since(from.max(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_random::{Purpose, Stream};
+
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Span::from_micros(micros)
+    }
+
+    /// Level of a sender; every third is not received at all.
+    fn level(sender: usize) -> f64 {
+        if sender.is_multiple_of(3) { 0.0 } else { 1.0 / (1 + sender) as f64 }
+    }
+
+    #[test]
+    fn the_energy_at_each_time_is_that_of_those_on_the_air() {
+        let mut draws = Stream::new(5, Purpose::Reception, 0);
+        let mut interference = Interference::default();
+        for _ in 0..200 {
+            let mut energy: Vec<Energy> = (0..draws.window(12))
+                .map(|_| {
+                    let (from, length) = (u64::from(draws.window(40)), u64::from(draws.window(20)));
+                    Energy { sender: draws.window(8) as usize, from: at(from), until: at(from + length) }
+                })
+                .collect();
+            energy.sort_by_key(|one| one.from);
+            interference.note(&energy);
+            let signal = 0.25;
+            let any = interference.look(signal, 0.0, level);
+            let ratio = |time: Instant| {
+                let here = energy.iter().filter(|one| one.from <= time && time < one.until);
+                // Nothing at all is the sum -0.
+                here.map(|one| level(one.sender)).sum::<f64>() / signal + 0.0
+            };
+            assert_eq!(any, (0..60).any(|micros| ratio(at(micros)) > 0.0));
+            for micros in 0..60 {
+                let spans = 0..interference.len();
+                let now = spans.filter(|span| {
+                    let (from, until) = interference.span(*span);
+                    from <= at(micros) && at(micros) < until
+                });
+                let now: Vec<usize> = now.collect();
+                assert!(now.len() < 2, "spans do not overlap");
+                let hazard = |span| interference.hazard(span, Field::Mpdus, |ratio| ratio);
+                let found = now.first().copied().map_or(0.0, hazard);
+                assert_eq!(found.to_bits(), ratio(at(micros)).to_bits(), "at {micros} us: {energy:?}");
+            }
+            assert_eq!(interference.begin(0, at(100)), interference.len());
+        }
+    }
+
+    #[test]
+    fn what_cannot_matter_is_left_out() {
+        let mut interference = Interference::default();
+        let energy = |sender| Energy { sender, from: at(1), until: at(5) };
+        interference.note(&[energy(1), energy(2)]);
+        let together = level(1) + level(2);
+        assert!(!interference.look(1.0, together * 1.01, level));
+        assert!(interference.look(1.0, together * 0.99, level));
+        assert_eq!(interference.span(0), (at(1), at(5)));
+    }
 }

@@ -170,9 +170,10 @@ impl PartialChannel {
         let mut draws = self.nodes.get_mut(receiver).map(|node| &mut node.reception);
         let header = hazard(Field::Header, content.header_rate, content.header);
         survives(header, draws.as_deref_mut())
-            && content.mpdus.iter().any(|mpdu| {
-                survives(hazard(Field::Mpdus, content.rate, *mpdu), draws.as_deref_mut())
-            })
+            && content
+                .mpdus
+                .iter()
+                .any(|mpdu| survives(hazard(Field::Mpdus, content.rate, *mpdu), draws.as_deref_mut()))
     }
 
     /// The MPDUs that the locked receiver of a frame decodes under interference; `None` if it loses the PHY header.
