@@ -183,7 +183,7 @@ impl Repairs {
         match &mut holder.value {
             Value::Table(entries) if entries[last].0 == "name" => {
                 // A member without a name would be another mistake.
-                let own = Value::Text(format!("mistake-{}", self.gone.len()));
+                let own = Value::Text(format!("unnamed-{}", self.gone.len()));
                 let name = std::mem::replace(&mut entries[last].1.value, own);
                 self.lose(if let Value::Text(name) = name { Some(name) } else { None });
             }
@@ -227,7 +227,7 @@ impl Repairs {
         let table = parent(key);
         let own = key.rsplit('.').next().unwrap_or(key);
         let value = match own {
-            "name" => Some(format!("mistake-{}", self.gone.len())),
+            "name" => Some(format!("unnamed-{}", self.gone.len())),
             "station" if !table.is_empty() => first_station(&self.root),
             _ => hint
                 .split_once(&format!("{own} = "))

@@ -64,7 +64,7 @@ queue = "linux"
             "flat.toml:5: air.width is wrong",
             "flat.toml:6: unknown key air.speed",
             "flat.toml:8: station.a phone.name is \"a phone\"",
-            "flat.toml:9: station.mistake-",
+            "flat.toml:9: station.unnamed-",
             "flat.toml:12: station.laptop.channel.distance is the number 5",
             "flat.toml:15: unknown key flow.call.type; did you mean kind?",
             "flat.toml:16: unknown key flow.call.to; did you mean station?",

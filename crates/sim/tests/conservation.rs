@@ -381,11 +381,46 @@ fn disturbers() -> BoxedStrategy<String> {
     (rarely(neighbour.boxed()), rarely(interference.boxed())).prop_map(|(a, b)| a + &b).boxed()
 }
 
-/// Transmitters that do not hear all others.
-fn hearing() -> BoxedStrategy<String> {
-    let rows = one_of(&["s0 = []", "access-point = []", "s0 = [], access-point = [\"s0\"]"]);
-    prop_oneof![3 => Just(String::new()), 1 => rows.prop_map(|rows| format!("[hearing]\nmatrix = {{ {rows} }}\n"))]
-        .boxed()
+/// Who hears whom.
+#[derive(Debug, Clone)]
+enum Hearing {
+    All,
+    Matrix(&'static str),
+    /// The access point in the middle, all others around it, those far apart hidden from each other.
+    Places,
+}
+
+fn hearing() -> BoxedStrategy<Hearing> {
+    let rows = ["s0 = []", "access-point = []", "s0 = [], access-point = [\"s0\"]"];
+    let matrix = prop::sample::select(rows.to_vec()).prop_map(Hearing::Matrix);
+    prop_oneof![3 => Just(Hearing::All), 1 => matrix, 1 => Just(Hearing::Places)].boxed()
+}
+
+/// `[hearing]` and `[radio]`; `transmitters` are the texts of stations and neighbours.
+fn around(hearing: &Hearing, transmitters: &str, radio: &str) -> String {
+    match hearing {
+        Hearing::All => radio.to_owned(),
+        Hearing::Matrix(rows) => format!("[hearing]\nmatrix = {{ {rows} }}\n{radio}"),
+        Hearing::Places => {
+            let names =
+                transmitters.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+            let places = names.enumerate().map(|(index, name)| {
+                format!("{name} = [\"{} m\", \"{} m\"]", 1 + (index * 27) % 29, 1 + (index * 5) % 9)
+            });
+            let places: Vec<String> = places.collect();
+            // Levels follow from the places.
+            let radio: String = radio
+                .lines()
+                .filter(|line| !line.starts_with("levels"))
+                .fold(String::new(), |text, line| text + line + "\n");
+            format!(
+                "[hearing]\nsize = [\"30 m\", \"10 m\"]\nthreshold = \"-70 dBm\"\n\
+                 walls = [{{ from = [\"14 m\", \"0 m\"], to = [\"14 m\", \"2 m\"], loss = \"3 dB\" }}]\n\
+                 places = {{ access-point = [\"15 m\", \"5 m\"], {} }}\n{radio}",
+                places.join(", ")
+            )
+        }
+    }
 }
 
 /// Frames on the air by themselves, with losses and capture.
@@ -420,9 +455,19 @@ fn scenarios() -> impl Strategy<Value = String> {
             (disturbers, hearing, radio, away, networks),
         )| {
             // A pipe has no carrier sense, and no networks.
-            let hearing = if stations.contains("pipe") { String::new() } else { hearing + &radio };
+            let neighbours = disturbers.split("[[interference]]").next().unwrap_or_default();
+            let transmitters = format!("{stations}{neighbours}");
+            let has_places = matches!(hearing, Hearing::Places);
+            // Both ends of a link hear each other, which relays in places need not.
+            let hearing = if has_places && stations.contains("via") { Hearing::All } else { hearing };
+            let hearing = if stations.contains("pipe") {
+                String::new()
+            } else {
+                around(&hearing, &transmitters, &radio)
+            };
             // Nor have neighbours, and paced flows are for one network.
             let are_several = !networks.is_empty()
+                && !has_places
                 && !["pipe", "neighbour", "paced"]
                     .into_iter()
                     .any(|word| stations.contains(word) || disturbers.contains(word) || flows.contains(word));
