@@ -291,13 +291,16 @@ impl Reproduction {
         let mut verdicts = self.verdicts().into_iter();
         let headlines = verdicts.next().map(chapter);
         let rows = Chapter { title: "All rows".to_owned(), tables: verdicts.collect(), ..Chapter::default() };
+        let judged: Vec<Verdict> = self.rows.iter().map(|row| row.verdict).collect();
+        let rows_in_all = format!("All {} rows: {}.", judged.len(), Verdict::counts(&judged));
+        let first = headlines.iter().map(|chapter| format!("{}.", chapter.title));
+        let sentences = first.chain([rows_in_all]).collect();
         let chapters = headlines.into_iter().chain([chapter(self.conclusion())]);
         let chapters = chapters.chain(self.chapters.iter().cloned()).chain([rows]);
-        let judged: Vec<Verdict> = self.rows.iter().map(|row| row.verdict).collect();
         let page = Page {
             title: self.paper.title().to_owned(),
             subtitle: format!("reproduction, {} simulations, {length}", self.runs),
-            sentences: vec![format!("{} rows: {}.", judged.len(), Verdict::counts(&judged))],
+            sentences,
             chapters: chapters.collect(),
             ..Page::default()
         };
