@@ -381,7 +381,7 @@ fn disturbers() -> BoxedStrategy<String> {
     (rarely(neighbour.boxed()), rarely(interference.boxed())).prop_map(|(a, b)| a + &b).boxed()
 }
 
-/// Who hears whom.
+/// Hearing among the transmitters.
 #[derive(Debug, Clone)]
 enum Hearing {
     All,
