@@ -168,8 +168,10 @@ spent() {
     echo "$(airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1) $(cut -d ' ' -f 1 /proc/uptime)"
 }
 share() { echo "$1 $2" | awk '{ printf "%.1f", ($3 - $1) * 100 / ($4 - $2) }'; }
+# Ends a run that is a reference alone.
+no_row() { end none >/dev/null; }
 if wanted counters; then
-    begin; first=$(spent); sleep 3; traced=$(share "$first" "$(spent)"); end traced >/dev/null
+    begin; first=$(spent); sleep 3; traced=$(share "$first" "$(spent)"); no_row
     echo 'completions = "counters"' >/run/counters.toml
     arguments="--config /run/counters.toml $usual"
     begin; first=$(spent); watch counters; polled=$(share "$first" "$(spent)")
