@@ -7,13 +7,13 @@
 
 use super::config::LEAST;
 
-/// Share of what arrives to which a rate is cut, so that the queue drains,
+/// Share of what arrives to which a rate is cut, so that the queue drains.
 const DRAIN: f64 = 0.75;
-/// and least share of the rate that is left of it at once: nothing arrives for a while when a radio is away.
+/// Least share of the rate that one cut leaves: nothing arrives for a while when a radio is away.
 const DEEPEST: f64 = 0.25;
-/// Factor by which the limit grows in each interval without overload,
+/// Factor by which the limit grows in each interval without overload.
 const PROBE: f64 = 1.02;
-/// and factor of the rate above which it ends.
+/// Factor of the rate above which the limit ends.
 const ENDS: f64 = 2.0;
 /// Share of the sent packets below which so few arrive that a queue grows: slots cut frames.
 const GROWS: f64 = 0.9;
@@ -21,8 +21,9 @@ const GROWS: f64 = 0.9;
 const OVERFLOW: f64 = 0.01;
 /// Share of packets lost above which it does not matter where: no stream is of use then.
 const USELESS: f64 = 0.2;
-/// Share of the target from which on frames show a queue, and from which on losses are those of a queue.
+/// Share of the target from which on frames show a queue.
 const QUEUED: f64 = 0.3;
+/// Share of the target from which on losses are those of a queue.
 const ABOVE: f64 = 1.1;
 /// Number of consecutive slots of overload that cut the rate, and so the least distance of two cuts.
 const VOTES: u32 = 2;
