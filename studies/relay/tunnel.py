@@ -46,9 +46,9 @@ direction = "down"
 
 def up(name, private, port, public, endpoint, address, mtu):
     wait = "for t in 1 2 3 4 5 6 7 8 9; do [ -S /var/run/wireguard/{0}.sock ] && break; sleep 0.2; done".format(name)
-    peer = f"wg set {name} private-key {private} listen-port {port} peer {public} allowed-ips 10.77.0.0/24"
+    peer = f"wg set {name} private-key {private} listen-port {port} peer {public} allowed-ips 10.99.0.0/24"
     peer += f" endpoint {endpoint} persistent-keepalive 1" if endpoint else ""
-    return f"WG_PROCESS_FOREGROUND=1 wireguard-go -f {name} & {wait}; {peer}; ip address add {address}/24 dev {name}; ip link set {name} mtu {mtu} up"
+    return f"WG_I_PREFER_BUGGY_USERSPACE_TO_POLISHED_KMOD=1 wireguard-go -f {name} & {wait}; {peer}; ip address add {address}/24 dev {name}; ip link set {name} mtu {mtu} up"
 
 
 def run(args, scheme, kind, relayed):
@@ -67,11 +67,11 @@ def run(args, scheme, kind, relayed):
         edge = f"{args.relay} edge --listen 0.0.0.0:7000 --to 127.0.0.1:51820 --keys {folder}/keys --metrics off --journal {folder}/edge.jsonl"
         client = f"{args.relay} client --edge $edge:7000 --listen 127.0.0.1:51821 --keys {folder}/keys --phy-rate '135 Mbit/s' --journal {folder}/client.jsonl & "
         endpoint = "127.0.0.1:51821" if relayed else "$edge:51820"
-        server = up(f"wgs{tag}", folder / "server", 51820, public["near"], None, "10.77.0.1", 1380) + "; iperf3 -s -B 10.77.0.1"
+        server = up(f"wgs{tag}", folder / "server", 51820, public["near"], None, "10.99.0.1", 1380) + "; iperf3 -s -B 10.99.0.1"
         station = "edge=$(getent ahostsv4 server | head -1 | cut -d' ' -f1); " + (client if relayed else "")
-        station += up(f"wgn{tag}", folder / "near", 51822, public["server"], endpoint, "10.77.0.2", 1380)
-        station += f"; sleep 2; ping -c 20 -i 0.1 -q 10.77.0.1 > {folder}/before.txt; (sleep 5; ping -i 0.1 -w {args.seconds - 6} -q 10.77.0.1 > {folder}/ping.txt) & "
-        station += f"iperf3 -c 10.77.0.1 -R -J -C cubic -t {args.seconds} -O 5 > {folder}/iperf.json; sleep 1; exit 0"
+        station += up(f"wgn{tag}", folder / "near", 51822, public["server"], endpoint, "10.99.0.2", 1380)
+        station += f"; sleep 2; ping -c 20 -i 0.1 -q 10.99.0.1 > {folder}/before.txt; (sleep 5; ping -i 0.1 -w {args.seconds - 6} -q 10.99.0.1 > {folder}/ping.txt) & "
+        station += f"iperf3 -c 10.99.0.1 -R -J -C cubic -t {args.seconds} -O 5 > {folder}/iperf.json; sleep 1; exit 0"
         command = [args.airbound, "emulate", str(folder / "cell.toml"), "--out", str(folder / "out"), "--for", f"{args.seconds + 20} s", "--server", server]
         command += ["--server", edge] if relayed else []
         command += ["--without", kind] if kind == "voip" else []

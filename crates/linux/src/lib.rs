@@ -10,7 +10,7 @@
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
 //! | [`internet`] | their way out |
-//! | [`udp`] | UDP in batches, with receive stamps |
+//! | [`udp`], [`qdisc`] | UDP in batches, with receive stamps and times of sending |
 //! | [`service`] | a journal's file, metrics over HTTP |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
@@ -36,6 +36,7 @@ pub mod nl80211;
 pub mod packet;
 pub mod privileges;
 pub mod probe;
+pub mod qdisc;
 pub mod service;
 mod sys;
 pub mod tun;

@@ -91,6 +91,12 @@ impl Lane {
         self.rate.time_for(ByteCount::new(length as u64))
     }
 
+    /// Time of a packet of the usual length at the rate in force.
+    pub(super) fn usual_distance(&self) -> Span {
+        let length = self.counts.down_bytes.checked_div(self.counts.down_packets).unwrap_or(0);
+        self.rate.time_for(ByteCount::new(length))
+    }
+
     /// Notes a sent packet. A driver that came late catches up, but at most so much.
     pub(super) fn on_sent(&mut self, now: Instant, length: usize) {
         let time = self.time_of(length);

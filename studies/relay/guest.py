@@ -1,0 +1,44 @@
+"""A script on a host of the laboratory's machine, where an instruction takes a nanosecond, with further modules of its kernel."""
+
+import json
+import lzma
+import pathlib
+import subprocess
+
+
+def options(parser):
+    parser.add_argument("--airbound", default="airbound")
+    parser.add_argument("--relay", default="airbound-relay")
+    parser.add_argument("--datagrams", default="target/quick/examples/datagrams")
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/airbound/lab")
+
+
+def run(args, folder, script, modules, programs):
+    """Runs a shell script in /files, beside the modules and a file of one key; returns the folder of what it has written."""
+    for name in modules:
+        found = sorted(args.cache.glob(f"{args.kernel}*/**/{name}.ko*"))
+        if not found:
+            raise SystemExit(f"there is no {name} of a kernel {args.kernel} below {args.cache}; airbound lab build --kernel {args.kernel} fetches it")
+        content = found[-1].read_bytes()
+        (folder / f"{name}.ko").write_bytes(lzma.decompress(content) if found[-1].suffix == ".xz" else content)
+    (folder / "keys").touch(mode=0o600)
+    (folder / "keys").write_text(f"a 0 {'07' * 16}\n")
+    # Busybox's applets come after the full programs.
+    (folder / "guest.sh").write_text("export PATH=/bin:/applets:$PATH\ncd /files\nchmod 600 keys\n" + script)
+    command = [args.airbound, "lab", "exec", "lab-hello", "--without", "all", "--for", "200 s", "--out", str(folder / "out"), "--kernel", args.kernel]
+    for file in ["keys", "guest.sh"] + [f"{name}.ko" for name in modules]:
+        command += ["--with", str(folder / file)]
+    for program in programs:
+        command += ["--bring", program]
+    done = subprocess.run([*command, "--", "sh", "guest.sh"], capture_output=True, text=True)
+    files = folder / "out" / "files"
+    if not (files / "end").exists():
+        said = "".join(path.read_text() for path in sorted((folder / "out").glob("commands/*")))
+        raise SystemExit(f"the script did not reach its end\n{said[-3000:]}\n{done.stdout[-1000:]}\n{done.stderr[-2000:]}")
+    return files
+
+
+def figures(path):
+    """The line of JSON that a program of `datagrams` has written."""
+    return json.loads(path.read_text())
