@@ -5,6 +5,31 @@ import lzma
 import pathlib
 import subprocess
 
+#: A network beside which the script runs; nothing is sent over it.
+SCENARIO = """
+title = "A host for programs"
+duration = "3 s"
+warm-up = "1 s"
+[air]
+standard = "ht"
+width = "20 MHz"
+[access-point]
+preset = "mac80211"
+[uplink]
+queue = "linux"
+preset = "mac80211"
+[scheme]
+queue = "linux"
+rate = "minstrel-ht"
+[[station]]
+name = "laptop"
+channel = { kind = "fixed", snr = "25 dB" }
+[[flow]]
+name = "none"
+kind = "voip"
+station = "laptop"
+"""
+
 
 def options(parser):
     parser.add_argument("--airbound", default="airbound")
@@ -26,7 +51,8 @@ def run(args, folder, script, modules, programs):
     (folder / "keys").write_text(f"a 0 {'07' * 16}\n")
     # Busybox's applets come after the full programs.
     (folder / "guest.sh").write_text("export PATH=/bin:/applets:$PATH\ncd /files\nchmod 600 keys\n" + script)
-    command = [args.airbound, "lab", "exec", "lab-hello", "--without", "all", "--for", "200 s", "--out", str(folder / "out"), "--kernel", args.kernel]
+    (folder / "host.toml").write_text(SCENARIO)
+    command = [args.airbound, "lab", "exec", str(folder / "host.toml"), "--without", "all", "--for", "200 s", "--out", str(folder / "out"), "--kernel", args.kernel]
     for file in ["keys", "guest.sh"] + [f"{name}.ko" for name in modules]:
         command += ["--with", str(folder / file)]
     for program in programs:

@@ -69,12 +69,8 @@ fn the_level_of_a_station_is_held() {
 fn no_more_packets_are_ahead_than_a_flow_of_fq_keeps() {
     let usual = EdgeConfig::default();
     let rate = BitRate::from_mbps(1000);
-    let stream = airbound_senders::stream::StreamConfig {
-        start: rate,
-        least: rate,
-        most: rate,
-        ..usual.stream
-    };
+    let stream =
+        airbound_senders::stream::StreamConfig { start: rate, least: rate, most: rate, ..usual.stream };
     let mut world = world(Span::from_millis(50), Way::default(), EdgeConfig { stream, ..usual });
     world.stations[0].offered = 2000;
     let mut most = 0;

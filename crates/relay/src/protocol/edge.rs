@@ -75,6 +75,8 @@ pub struct Edge {
     counts: EdgeCounts,
     tick: Instant,
     ahead: Span,
+    /// Whether packets are being handed over.
+    handing: bool,
 }
 
 impl Edge {
@@ -97,6 +99,7 @@ impl Edge {
             counts: EdgeCounts::default(),
             tick: Instant::ZERO,
             ahead: Span::ZERO,
+            handing: false,
         };
         edge.set_keys(Instant::ZERO, keys)?;
         Ok(edge)
@@ -339,7 +342,12 @@ impl Edge {
             return Some(control);
         }
         loop {
-            self.hand_over().filter(|(from, _)| *from <= now)?;
+            // Once a packet cannot wait, all that may be handed over are.
+            let due = self.hand_over().map(|(from, latest)| if self.handing { from } else { latest });
+            self.handing = due.is_some_and(|due| due <= now);
+            if !self.handing {
+                return None;
+            }
             let (at, place) = self.schedule.pop_first()?;
             let Some(lane) = self.clients[usize::from(place)].lane.as_mut() else { continue };
             lane.scheduled = None;
@@ -433,7 +441,7 @@ impl Edge {
         lane.decision = Some(decision);
         if !slower && let Some(at) = lane.scheduled {
             // A packet that waits for its turn at a rate that was much lower goes at the new one.
-            let next = now + lane.time_of(lane.queue.next_length());
+            let next = lane.earliest(now, lane.queue.next_length());
             if next < at {
                 self.schedule.remove(&(at, place));
                 lane.next = lane.next.min(next);
