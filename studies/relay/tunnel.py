@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--schemes", default="fifo,linux")
     parser.add_argument("--kinds", default="voip,tcp")
     parser.add_argument("--edge", default="", help="further options of the edge, such as '--target 16'")
+    parser.add_argument("--only-relay", action="store_true", help="without the runs that have no relay")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--airbound", default="airbound")
     parser.add_argument("--relay", default="airbound-relay")
@@ -112,7 +113,7 @@ def main():
     base = None
     for scheme in args.schemes.split(","):
         for kind in args.kinds.split(","):
-            for relayed in (False, True):
+            for relayed in (True,) if args.only_relay else (False, True):
                 row = run(args, scheme, kind, relayed, base)
                 # The round trip over an idle access point is the same for all: the first that is measured.
                 base = base or row["idle_ping_ms"]
