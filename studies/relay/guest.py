@@ -5,7 +5,7 @@ import lzma
 import pathlib
 import subprocess
 
-#: A network beside which the script runs; nothing is sent over it.
+#: A network beside which the script runs; a call is sent over it.
 SCENARIO = """
 title = "A host for programs"
 duration = "3 s"
@@ -25,7 +25,7 @@ rate = "minstrel-ht"
 name = "laptop"
 channel = { kind = "fixed", snr = "25 dB" }
 [[flow]]
-name = "none"
+name = "call"
 kind = "voip"
 station = "laptop"
 """
@@ -48,11 +48,11 @@ def run(args, folder, script, modules, programs):
         content = found[-1].read_bytes()
         (folder / f"{name}.ko").write_bytes(lzma.decompress(content) if found[-1].suffix == ".xz" else content)
     (folder / "keys").touch(mode=0o600)
-    (folder / "keys").write_text(f"a 0 {'07' * 16}\n")
+    (folder / "keys").write_text(f"a 0 {bytes(range(16)).hex()}\n")
     # Busybox's applets come after the full programs.
     (folder / "guest.sh").write_text("export PATH=/bin:/applets:$PATH\ncd /files\nchmod 600 keys\n" + script)
     (folder / "host.toml").write_text(SCENARIO)
-    command = [args.airbound, "lab", "exec", str(folder / "host.toml"), "--without", "all", "--for", "200 s", "--out", str(folder / "out"), "--kernel", args.kernel]
+    command = [args.airbound, "lab", "exec", str(folder / "host.toml"), "--for", "200 s", "--out", str(folder / "out"), "--kernel", args.kernel]
     for file in ["keys", "guest.sh"] + [f"{name}.ko" for name in modules]:
         command += ["--with", str(folder / file)]
     for program in programs:

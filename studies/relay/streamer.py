@@ -44,7 +44,7 @@ def run(count, args):
         command += ["--station", "s0", "--json", "--", "sh", "-c", viewer.format(n=0, **fill)]
         done = subprocess.run(command, capture_output=True, text=True)
         if args.verbose:
-            print(done.stderr[-3000:], (folder / "edge.jsonl").read_text()[-1500:])
+            print(done.stderr[-3000:], (folder / "edge.jsonl").read_text()[-3000:], (folder / "sender.json").read_text()[-1500:])
         views = [json.loads((folder / f"view{n}.json").read_text()) for n in range(count)]
         summary = json.loads((folder / "out" / "summary.json").read_text())
         emulation = summary.get("emulation", {})
@@ -60,8 +60,7 @@ def run(count, args):
             "p95_ms": round(sum(view["packet_ms"]["p95"] for view in views) / count, 3),
             "counts": emulation.get("counts"),
             "late_share": emulation.get("late_share"),
-            "summary": summary if args.verbose else None,
-            "levels": aggregation if args.verbose else None,
+            "levels": aggregation,
         }
 
 

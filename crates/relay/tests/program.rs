@@ -104,7 +104,7 @@ fn wrong_input_is_one_sentence_and_code_2() {
         "--dry-run",
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 clients (vr)"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 client (vr)"));
 }
 
 #[test]

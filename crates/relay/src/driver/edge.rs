@@ -43,8 +43,9 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         let (start, most) = (config.stream.start, config.stream.most);
         let metrics = metrics_at.map_or("off".to_owned(), |address| address.to_string());
         return say(&format!(
-            "edge at {listen}, backend {to}, {} clients ({}), {start} to {most} each, level {}, metrics {metrics}{}: nothing was started",
+            "edge at {listen}, backend {to}, {} client{} ({}), {start} to {most} each, level {}, metrics {metrics}{}: nothing was started",
             names.len(),
+            if names.len() == 1 { "" } else { "s" },
             names.join(" "),
             config.stream.target,
             times.map_or(String::new(), |times| format!(
