@@ -11,7 +11,7 @@
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
 //! | [`segments`] | TCP segments that pass such a device as one packet |
 //! | [`internet`] | their way out |
-//! | [`udp`] | UDP in batches, with receive stamps |
+//! | [`udp`], [`qdisc`] | UDP in batches, with receive stamps and times of sending |
 //! | [`service`] | a journal's file, metrics over HTTP |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
@@ -37,6 +37,7 @@ pub mod nl80211;
 pub mod packet;
 pub mod privileges;
 pub mod probe;
+pub mod qdisc;
 pub mod segments;
 pub mod service;
 mod sys;

@@ -92,8 +92,8 @@ impl Batch {
     pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
         self.received = 0;
         // SAFETY: each header points to one part, each part to a slot of the length that it names; all live as long as `self`, and nothing
-        // else refers to the slots meanwhile (`&mut self`). Of a header the kernel writes length and flags only: there is no name, and
-        // no control data.
+        // else refers to the slots meanwhile (`&mut self`). Of a header the kernel writes length and flags only: it has neither name nor
+        // control data, or those of a `udp::Datagrams`, of the lengths that it names, which live as long as that and this.
         let received = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
