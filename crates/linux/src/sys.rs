@@ -242,7 +242,6 @@ impl Attributes {
 }
 
 const MAP_CREATE: libc::c_int = 0;
-const MAP_LOOKUP: libc::c_int = 1;
 const PROGRAM_LOAD: libc::c_int = 5;
 const INFO_BY_FD: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
@@ -287,12 +286,13 @@ pub(crate) enum MapKind {
     RingBuffer = 27,
 }
 
-/// A map, with the size of its values.
+/// `BPF_F_MMAPABLE`.
+const MAPPABLE: u32 = 1 << 10;
+
+/// A map.
 #[derive(Debug)]
 pub(crate) struct Map {
     fd: OwnedFd,
-    key: u32,
-    value: u32,
 }
 
 impl AsFd for Map {
@@ -302,25 +302,19 @@ impl AsFd for Map {
 }
 
 impl Map {
-    /// Creates a map of `entries` elements with keys of `key` bytes and values of `value` bytes.
+    /// Creates a map of `entries` elements with keys of `key` bytes and values of `value` bytes. An array can be mapped into memory.
     pub(crate) fn new(kind: MapKind, name: &str, key: u32, value: u32, entries: u32) -> io::Result<Self> {
-        let mut attributes =
-            Attributes::new().u32(0, kind as u32).u32(4, key).u32(8, value).u32(12, entries).name(28, name);
+        let flags = if kind == MapKind::Array { MAPPABLE } else { 0 };
+        let mut attributes = Attributes::new()
+            .u32(0, kind as u32)
+            .u32(4, key)
+            .u32(8, value)
+            .u32(12, entries)
+            .u32(16, flags)
+            .name(28, name);
         // SAFETY: this command has no addresses.
         let fd = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
-        Ok(Self { fd, key, value })
-    }
-
-    /// Reads an element of an array whose values are 64-bit numbers, `into.len()` of them.
-    pub(crate) fn read(&self, key: u32, into: &mut [u64]) -> io::Result<()> {
-        if self.key != 4 || self.value as usize != size_of_val(into) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let key = [key];
-        let mut attributes =
-            Attributes::new().fd(0, self.fd.as_fd()).u64(8, address(&key)).u64(16, into.as_mut_ptr() as u64);
-        // SAFETY: key and value have the sizes of the map, as just checked.
-        unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
+        Ok(Self { fd })
     }
 }
 
