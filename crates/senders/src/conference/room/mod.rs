@@ -245,6 +245,17 @@ impl Room {
         self.at(now);
         let now = self.now;
         if self.config.policy == RoomPolicy::Plum {
+            if self.coordinator.is_due(now) || self.members.values().any(|member| member.link.turns(now)) {
+                let in_use: Vec<Share> = self
+                    .members
+                    .iter()
+                    .map(|(id, member)| Share {
+                        up: member.sending,
+                        down: BitRate::from_bps(self.outbound(*id)),
+                    })
+                    .collect();
+                self.members.values_mut().zip(in_use).for_each(|(member, share)| member.link.in_use = share);
+            }
             let mut links: Vec<_> =
                 self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
             let solved = self.coordinator.solved;
