@@ -95,8 +95,17 @@ async function enter(withCamera) {
   connection.onconnectionstatechange = () => {
     shown.state = connection.connectionState;
     status(connection.connectionState);
-    if (connection.connectionState === "failed") setTimeout(() => location.reload(), 1000);
+    if (connection.connectionState === "failed") again().catch(() => setTimeout(() => location.reload(), 1000));
   };
+  /** Looks for new ways to the room, as after a change of network; the seat and all pictures stay. */
+  const again = (shown.again = async () => {
+    connection.restartIce();
+    await connection.setLocalDescription();
+    const resume = sessionStorage.getItem(RESUME);
+    const response = await fetch("restart", { method: "POST", headers, body: JSON.stringify({ resume, offer: connection.localDescription }) });
+    if (!response.ok) throw new Error(await response.text());
+    await connection.setRemoteDescription((await response.json()).answer);
+  });
   await connection.setLocalDescription();
   const body = JSON.stringify({ name: $("name").value, offer: connection.localDescription, resume: sessionStorage.getItem(RESUME) ?? undefined });
   const response = await fetch("join", { method: "POST", headers, body });

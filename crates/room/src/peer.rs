@@ -11,6 +11,7 @@ use str0m::format::Codec;
 use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::Ssrc;
 
+use crate::arrivals::Arrivals;
 use crate::forward::Continuity;
 
 /// Interval at which rates are measured.
@@ -84,6 +85,11 @@ impl Gauge {
         self.rate
     }
 
+    /// Notes that the link was seen to be full at a time.
+    pub(crate) fn note_full(&mut self, at: Instant) {
+        self.fell = self.fell.max(Some(at));
+    }
+
     pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
         let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
         if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
@@ -149,6 +155,8 @@ pub(crate) struct Peer {
     pub(crate) sent: Meter,
     /// Its congestion control's estimate of its uplink, as it claims.
     pub(crate) claim: f64,
+    /// The server's own estimate of its uplink, by what arrives.
+    pub(crate) arrivals: Option<Arrivals>,
     /// As much of the claim as what arrives makes believable.
     pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.
@@ -204,6 +212,7 @@ impl Peer {
             received: Meter::default(),
             sent: Meter::default(),
             claim: 0.0,
+            arrivals: Arrivals::new(),
             uplink: Gauge::default(),
             downlink: Gauge::default(),
             probe: None,

@@ -1,7 +1,12 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
 use super::*;
+use crate::arrivals::Arrivals;
 
+/// Rate of a REMB that limits nothing, bit/s.
+const NO_LIMIT: u64 = 1_000_000_000;
+/// Time for which a queue that was seen contradicts a higher claim.
+const CONTRADICTS: Duration = Duration::from_secs(2);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
 const DESIRED: f64 = 1.2;
 
@@ -35,11 +40,23 @@ impl Session {
                 })
                 .collect();
             self.room.on_layers(when, peer.id, &rates);
-            if peer.claim > 0.0 {
-                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple.
+            let own = peer.arrivals.as_ref().and_then(Arrivals::estimate);
+            if peer.claim > 0.0 || own.is_some() {
+                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple; the server's own
+                // estimate replaces one that is missing, and bounds one that the queue contradicts.
                 let received = peer.received.rate();
-                let claim = peer.claim.max(received).min((received * CLAIM).max(300e3));
+                let claim = if peer.claim > 0.0 { peer.claim } else { own.unwrap_or(received) };
+                let full = peer.arrivals.as_ref().and_then(Arrivals::full);
+                let full = full.filter(|at| now.saturating_duration_since(*at) < CONTRADICTS);
+                let claim = match (own, full) {
+                    (Some(own), Some(_)) => claim.min(own),
+                    _ => claim,
+                };
+                let claim = claim.max(received).min((received * CLAIM).max(300e3));
                 peer.uplink.take(now, claim, received);
+                if let Some(at) = full {
+                    peer.uplink.note_full(at);
+                }
                 let kind = peer.uplink.kind(now, received);
                 let rate = BitRate::from_bps_f64(claim);
                 self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
@@ -92,6 +109,13 @@ impl Session {
                     let rate = notice.rate.as_bps() as f64;
                     self.tell(member, &json!({"t": "notice", "sequence": notice.sequence, "rate": rate}));
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    let foreign = peer.channel.is_none();
+                    if foreign {
+                        // A client without this room's channel knows nothing of notices.
+                        self.limit_by_remb(member, rate);
+                        self.room.on_acknowledged(member, notice.sequence);
+                    }
+                    let Some(peer) = self.peers.get_mut(&member) else { continue };
                     if (peer.held - rate).abs() > f64::EPSILON {
                         peer.held = rate;
                         self.note_hold(member, rate);
@@ -105,6 +129,24 @@ impl Session {
                     self.want(member);
                 }
             }
+        }
+    }
+
+    /// Holds a sender by REMB, which every browser obeys, but under which it loses its own estimate.
+    fn limit_by_remb(&mut self, member: ClientId, rate: f64) {
+        let streams: Vec<_> = self
+            .peers
+            .get(&member)
+            .into_iter()
+            .flat_map(|peer| peer.layers.iter().filter_map(|layer| layer.stream))
+            .collect();
+        let rate = Bitrate::bps(if rate > 0.0 { rate as u64 } else { NO_LIMIT });
+        for stream in streams {
+            self.mutate(member, |rtc| {
+                if let Some(stream) = rtc.direct_api().stream_rx(&stream) {
+                    stream.request_remb(rate);
+                }
+            });
         }
     }
 
