@@ -25,6 +25,8 @@ pub(super) struct Link {
     pub(super) weight: f64,
     /// One of both estimates was exact.
     measured: bool,
+    /// Which directions the link limited, up and down.
+    limited: [bool; 2],
     capacity: Capacity,
     pub(super) state: State,
     pub(super) target: Option<Share>,
@@ -88,7 +90,7 @@ impl Link {
     }
 
     /// Takes the present estimates. While a direction is held, one that is not exact tells nothing unless it exceeds what was known.
-    fn read(&mut self, now: Instant, config: &RoomConfig) {
+    fn read(&mut self, now: Instant, config: &RoomConfig, most: BitRate) {
         let (Some(up), Some(down)) = (self.up, self.down) else { return };
         let exact = |estimate: Estimate| estimate.kind_at(now, config.fresh) == EstimateKind::Exact;
         let (up_held, down_held) = (
@@ -97,7 +99,9 @@ impl Link {
         );
         let settled = !self.is_held() && !self.looking;
         if settled {
-            self.measured = (exact(up) || exact(down)) && self.apart.is_none();
+            // What exceeds the application's own limit is no bottleneck.
+            self.limited = [exact(up) && up.rate < config.source, exact(down) && down.rate < most];
+            self.measured = self.limited.contains(&true) && self.apart.is_none();
         }
         if !self.measured {
             return;
@@ -168,6 +172,13 @@ impl Link {
         let natural = Share { up: natural.up.min(config.source), down: natural.down.min(most) };
         let floor = BitRate::from_bps(config.least.as_bps().saturating_mul(viewers)).min(natural.down);
         let state = State::towards(Share { down: target.down.max(floor), ..target }, natural);
+        // A direction is held for another one that the link limits, not for one that has all it can use.
+        let state = match (state, self.limited) {
+            (State::ServerConstrained { .. }, [false, _]) | (State::ClientConstrained { .. }, [_, false]) => {
+                State::Natural
+            }
+            _ => state,
+        };
         if state == State::Natural {
             (self.turn, self.trial) = (None, None);
         } else if self.turn.is_none() {
@@ -176,6 +187,11 @@ impl Link {
         }
         self.state = state;
     }
+}
+
+/// The number of members that see each one.
+fn viewers_of(links: &[(ClientId, &mut Link)]) -> u64 {
+    links.len().saturating_sub(1).max(1) as u64
 }
 
 impl Coordinator {
@@ -210,10 +226,11 @@ impl Coordinator {
             self.next = now + config.check;
         }
         let mut changed = self.stale;
+        let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers_of(links)));
         for (_, link) in links.iter_mut() {
             let before = link.measured;
             changed |= link.judge(now, config);
-            link.read(now, config);
+            link.read(now, config, most);
             changed |= before != link.measured
                 || link.measured && !link.looking && link.capacity.changed(link.state, config.change);
         }
@@ -223,7 +240,7 @@ impl Coordinator {
     }
 
     fn solve(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
-        let viewers = links.len().saturating_sub(1).max(1) as u64;
+        let viewers = viewers_of(links);
         let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
         let ample = most + config.source;
         let heard: Vec<(ClientId, User)> =

@@ -87,6 +87,8 @@ pub(super) struct Member {
     pub(super) rates: [u64; MOST_LAYERS],
     /// Rate of all its layers together.
     pub(super) sending: BitRate,
+    /// Rate of all that it sends, where that is not the sum of its layers.
+    pub(super) media: Option<BitRate>,
     /// Its views, the most important first.
     pub(super) watched: Vec<Watched>,
     pub(super) spoke: Instant,
@@ -100,6 +102,7 @@ impl Member {
             outbox: Outbox::default(),
             rates: [0; MOST_LAYERS],
             sending: BitRate::ZERO,
+            media: None,
             watched: Vec::new(),
             spoke: Instant::ZERO,
             probe: None,

@@ -181,6 +181,14 @@ impl Room {
         self.urgent |= grown && self.is_exceeded_by(source);
     }
 
+    /// Takes the rate of all that a source sends, where its layers build upon each other (SVC) and that is not their sum.
+    pub fn on_media(&mut self, now: Instant, source: ClientId, rate: BitRate) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&source) {
+            member.media = Some(rate);
+        }
+    }
+
     /// Takes the sources that a viewer asks for, which replace earlier ones.
     pub fn on_views(&mut self, now: Instant, viewer: ClientId, views: &[Viewing]) {
         self.at(now);
@@ -250,7 +258,7 @@ impl Room {
                     .members
                     .iter()
                     .map(|(id, member)| Share {
-                        up: member.sending,
+                        up: member.media.unwrap_or(member.sending),
                         down: BitRate::from_bps(self.outbound(*id)),
                     })
                     .collect();
