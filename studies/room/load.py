@@ -38,7 +38,13 @@ class Room:
 
     def state(self):
         command = ["curl", "-s", "-m", "5", "-H", f"Authorization: Bearer {self.token}", f"{self.base}state"]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        # A room that has just started has not told its state yet.
+        for _ in range(20):
+            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            if text:
+                return json.loads(text)
+            time.sleep(0.2)
+        sys.exit("load: the room does not tell its state")
 
     def __enter__(self):
         return self

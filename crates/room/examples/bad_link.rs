@@ -1,15 +1,17 @@
 //! Four participants, one of whose links falls to 300 kb/s and comes back, in virtual time: what the others notice, and how long it takes the
 //! one to recover.
 //!
-//! `bad_link [LINK_BPS] [CAMERA_BPS] [SECONDS_OF_FAULT] [REPEATS]`; repeats begin the fault at other times.
+//! `bad_link [LINK_BPS] [CAMERA_BPS] [SECONDS_OF_FAULT] [REPEATS] [LOOK_EVERY_SECONDS]`; repeats begin the fault at other times.
 
 #![allow(clippy::print_stdout, reason = "prints its results")]
 
 #[path = "../tests/world.rs"]
 mod world;
 
+use std::time::Duration;
+
 use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
-use airbound_units::BitRate;
+use airbound_units::{BitRate, Span};
 
 use world::World;
 
@@ -20,7 +22,7 @@ const RECOVERED: f64 = 0.9;
 /// Step of the measurement, seconds.
 const STEP: f64 = 0.5;
 
-/// What the others receive of each other, bit/s: the one on the bad link sends less itself.
+/// Rates of the others among themselves, bit/s: the one on the bad link sends less itself.
 fn among(world: &World) -> f64 {
     let own = world.guests[0].id;
     let rate = |viewer: usize| {
@@ -33,6 +35,17 @@ fn among(world: &World) -> f64 {
             .sum::<f64>()
     };
     (1..world.guests.len()).map(rate).sum()
+}
+
+/// The longest time without a packet of a picture, among the others.
+fn gap_among(world: &World) -> Duration {
+    let own = world.guests[0].id;
+    let of = |guest: &world::Guest| {
+        let views = guest.synthetic.view().and_then(|view| view["own"]["views"].as_array());
+        let others = views.into_iter().flatten().filter(|one| one["from"] != own);
+        others.filter_map(|one| Some(guest.synthetic.longest_gap_of(one["mid"].as_str()?))).max()
+    };
+    world.guests[1..].iter().filter_map(of).max().unwrap_or_default()
 }
 
 /// The mean of [`among`] until a time.
@@ -52,17 +65,17 @@ fn main() {
     let number = |index: usize, default: f64| numbers.get(index).copied().unwrap_or(default);
     let (link, camera, fault, repeats) =
         (number(0, 20e6), number(1, 1e6), number(2, 15.0), number(3, 3.0) as u32);
+    let look_every = Span::from_secs(number(4, 20.0) as u64);
     for (name, policy) in [("plain", RoomPolicy::Plain), ("plum", RoomPolicy::Plum)] {
         for repeat in 0..repeats {
             let begins = 40.0 + 0.7 * f64::from(repeat);
             let source = BitRate::from_bps_f64(camera);
-            let mut world = World::new(RoomConfig { policy, source, ..RoomConfig::default() });
+            let mut world = World::new(RoomConfig { policy, source, look_every, ..RoomConfig::default() });
             (0..4).for_each(|_| world.add(camera, link, 4));
             world.run_until(begins - 10.0);
             world.guests.iter_mut().for_each(|guest| guest.synthetic.forget_gaps());
             let others = mean_until(&mut world, begins - 10.0, begins);
-            let gap_before =
-                world.guests[1..].iter().map(|guest| guest.synthetic.longest_gap()).max().unwrap_or_default();
+            let gap_before = gap_among(&world);
             let sent_before = world.guests[0].synthetic.counts().sent;
             // Five seconds before the fault are the measure.
             let rate = world.received_until(begins + 5.0)[0];
@@ -88,8 +101,7 @@ fn main() {
                     }
                 }
             }
-            let gap =
-                world.guests[1..].iter().map(|guest| guest.synthetic.longest_gap()).max().unwrap_or_default();
+            let gap = gap_among(&world);
             let shown = recovered
                 .map(|at: Option<f64>| at.map_or("not in 40 s".to_owned(), |at| format!("{at:.1} s")));
             println!(

@@ -85,11 +85,6 @@ impl Gauge {
         self.rate
     }
 
-    /// Notes that the link was seen to be full at a time.
-    pub(crate) fn note_full(&mut self, at: Instant) {
-        self.fell = self.fell.max(Some(at));
-    }
-
     pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
         let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
         if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
@@ -156,7 +151,7 @@ pub(crate) struct Peer {
     /// Its congestion control's estimate of its uplink, as it claims.
     pub(crate) claim: f64,
     /// The server's own estimate of its uplink, by what arrives.
-    pub(crate) arrivals: Option<Arrivals>,
+    pub(crate) arrivals: Arrivals,
     /// As much of the claim as what arrives makes believable.
     pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.

@@ -203,7 +203,7 @@ impl Session {
     /// Answers a new offer of a seated participant, as after a change of its network (ICE restart); its media go on.
     ///
     /// # Errors
-    /// Nobody is seated by the token, or the offer is not acceptable.
+    /// The token seats no participant, or the offer is not acceptable.
     pub fn restart(&mut self, now: Instant, token: &str, offer: SdpOffer) -> Result<SdpAnswer, JoinError> {
         self.now = now;
         let id = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id);
@@ -445,10 +445,8 @@ impl Session {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let stream = packet.header.ssrc;
         let values = &packet.header.ext_vals;
-        if let (Some(arrivals), Some(number), Some(sent)) =
-            (&mut peer.arrivals, values.transport_cc, values.abs_send_time)
-        {
-            arrivals.on_packet(packet.timestamp, number, sent, packet.payload.len() + HEADERS);
+        if let (Some(number), Some(sent)) = (values.transport_cc, values.abs_send_time) {
+            peer.arrivals.on_packet(packet.timestamp, number, sent, packet.payload.len() + HEADERS);
         }
         let known = peer.streams.get(&*stream).copied();
         let found = known.or_else(|| {

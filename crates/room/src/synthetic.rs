@@ -182,6 +182,19 @@ impl Synthetic {
         Ok(())
     }
 
+    /// Moves to another address, as after a change of network; returns the offer for the new way.
+    pub fn renew(&mut self, address: SocketAddr) -> Option<SdpOffer> {
+        self.address = address;
+        let mut change = self.rtc.sdp_api();
+        change.ice_restart(false);
+        let (offer, pending) = change.apply()?;
+        self.pending = Some(pending);
+        if let Ok(candidate) = Candidate::host(address, "udp") {
+            self.rtc.add_local_candidate(candidate);
+        }
+        Some(offer)
+    }
+
     /// Its counts.
     #[must_use]
     pub const fn counts(&self) -> Counts {
@@ -210,6 +223,13 @@ impl Synthetic {
     #[must_use]
     pub fn longest_gap(&self) -> Duration {
         self.gaps.values().map(|(_, longest)| *longest).max().unwrap_or_default()
+    }
+
+    /// The same for the section of a name alone.
+    #[must_use]
+    pub fn longest_gap_of(&self, section: &str) -> Duration {
+        let found = self.gaps.iter().find(|(mid, _)| mid.to_string() == section);
+        found.map_or(Duration::ZERO, |(_, (_, longest))| *longest)
     }
 
     /// Begins to measure gaps anew.

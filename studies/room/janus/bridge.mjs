@@ -65,7 +65,7 @@ async function decide() {
   const reply = await allocator.ask({ room: String(room), inputs: inputs.splice(0), explain: true });
   if (reply.error) console.error(reply.error);
   for (const action of reply.actions ?? []) {
-    const about = action.hold?.member ?? action.forward?.viewer;
+    const about = action.hold?.member ?? action.probe?.member ?? action.forward?.viewer;
     members.get(about)?.actions.push(action);
   }
   for (const reason of reply.reasons ?? []) reasons.set(`${reason.viewer} ${reason.source}`, reason);

@@ -120,8 +120,39 @@ function unwatch(feed) {
   view?.tile?.remove();
 }
 
+/** Lost and received packets of a viewed feed so far. */
+async function packetsOf(connection) {
+  for (const entry of (await connection.getStats()).values()) {
+    if (entry.type === "inbound-rtp" && entry.kind === "video") return [entry.packetsLost ?? 0, entry.packetsReceived ?? 0];
+  }
+  return [0, 0];
+}
+
+/**
+ * What this page knows of its downlink. Janus sends without congestion control and cannot pad: a probe is the next layer itself. While all
+ * arrives, what the allocator wants to know about counts as a lower bound; where more than a twentieth is lost, what arrives is the link.
+ */
+class Downlink {
+  constructor() {
+    this.probe = 0;
+    this.lost = 0;
+    this.received = 0;
+    this.full = 0;
+  }
+
+  estimate(rate, lost, received) {
+    const [missing, arrived] = [lost - this.lost, received - this.received];
+    [this.lost, this.received] = [lost, received];
+    if (missing > 3 && missing > 0.05 * (missing + arrived)) { this.full = performance.now(); this.probe = 0; }
+    if (this.full && performance.now() - this.full < 8e3) return { rate: Math.max(100e3, rate), kind: "exact" };
+    return { rate: Math.max(300e3, rate * 1.5, this.probe), kind: "at-least" };
+  }
+}
+const downlink = new Downlink();
+
 /** Carries out one action of the allocator. */
 async function act(action, numbers) {
+  if (action.probe) { downlink.probe = action.probe.rate ?? downlink.probe; return null; }
   if (action.hold) {
     shown.held = action.hold.rate;
     own.follower.onNotice(action.hold);
@@ -166,18 +197,21 @@ async function main() {
     link = await readLink(own.connection, link);
     const [rates, seen] = await layersOf(own.connection, layers);
     layers = seen;
-    let down = 0;
+    let [down, lost, received] = [0, 0, 0];
     for (const [feed, view] of feeds) {
       if (!view.connection) continue;
       const now = await readLink(view.connection, links.get(feed));
       links.set(feed, now);
       view.rate = now.down;
       down += now.down;
+      const [missing, arrived] = await packetsOf(view.connection);
+      lost += missing;
+      received += arrived;
     }
-    // Janus sends without congestion control: what arrives is a lower bound, and all that this page knows of its downlink.
+    const guessed = downlink.estimate(down, lost, received);
     const report = {
       member, feed: data.id, layers: rates, acks: own.acks.splice(0),
-      up: shown.claim.up ?? { rate: link.estimate, sent: link.up }, down: shown.claim.down ?? { rate: Math.max(300e3, down * 1.5), kind: "at-least" },
+      up: shown.claim.up ?? { rate: link.estimate, sent: link.up }, down: shown.claim.down ?? guessed,
     };
     shown.up = link.up;
     const answer = await (await fetch("report", { method: "POST", body: JSON.stringify(report) })).json();

@@ -1,8 +1,11 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
-use super::*;
-use crate::arrivals::Arrivals;
+use airbound_senders::conference::room::EstimateKind;
 
+use super::*;
+
+/// Multiple of the server's own estimate above which a claim is doubted while there is a queue.
+const DOUBTFUL: f64 = 2.0;
 /// Rate of a REMB that limits nothing, bit/s.
 const NO_LIMIT: u64 = 1_000_000_000;
 /// Time for which a queue that was seen contradicts a higher claim.
@@ -40,24 +43,21 @@ impl Session {
                 })
                 .collect();
             self.room.on_layers(when, peer.id, &rates);
-            let own = peer.arrivals.as_ref().and_then(Arrivals::estimate);
+            let own = peer.arrivals.estimate();
             if peer.claim > 0.0 || own.is_some() {
-                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple; the server's own
-                // estimate replaces one that is missing, and bounds one that the queue contradicts.
+                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple. Where a queue contradicts
+                // it, the server's own estimate bounds it, and where there is none stands in for it.
                 let received = peer.received.rate();
                 let claim = if peer.claim > 0.0 { peer.claim } else { own.unwrap_or(received) };
-                let full = peer.arrivals.as_ref().and_then(Arrivals::full);
-                let full = full.filter(|at| now.saturating_duration_since(*at) < CONTRADICTS);
-                let claim = match (own, full) {
-                    (Some(own), Some(_)) => claim.min(own),
-                    _ => claim,
-                };
-                let claim = claim.max(received).min((received * CLAIM).max(300e3));
-                peer.uplink.take(now, claim, received);
-                if let Some(at) = full {
-                    peer.uplink.note_full(at);
+                let full = peer.arrivals.full();
+                let full = full.is_some_and(|at| now.saturating_duration_since(at) < CONTRADICTS);
+                let doubtful = full && own.is_some_and(|own| claim > own * DOUBTFUL);
+                let most = own.filter(|_| doubtful).unwrap_or((received * CLAIM).max(300e3));
+                let claim = claim.min(most).max(received);
+                if !doubtful {
+                    peer.uplink.take(now, claim, received);
                 }
-                let kind = peer.uplink.kind(now, received);
+                let kind = if doubtful { EstimateKind::AtLeast } else { peer.uplink.kind(now, received) };
                 let rate = BitRate::from_bps_f64(claim);
                 self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
             }

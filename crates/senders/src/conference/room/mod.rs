@@ -1,4 +1,4 @@
-//! A room: members with simulcast layers around a forwarding server, decided as one.
+//! A room: members with simulcast or scalable layers around a forwarding server, decided as one.
 //!
 //! ```text
 //!  layers of senders ──────────────┐
