@@ -9,6 +9,7 @@
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
+//! | [`segments`] | TCP segments that pass such a device as one packet |
 //! | [`internet`] | their way out |
 //! | [`udp`] | UDP in batches, with receive stamps |
 //! | [`service`] | a journal's file, metrics over HTTP |
@@ -36,6 +37,7 @@ pub mod nl80211;
 pub mod packet;
 pub mod privileges;
 pub mod probe;
+pub mod segments;
 pub mod service;
 mod sys;
 pub mod tun;
