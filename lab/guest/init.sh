@@ -170,6 +170,15 @@ stop_agent() {
 # CPU time of the agent so far in microseconds: total, in user space, in the kernel.
 record_cpu_time() { sed -n "s/^\(usage\|user\|system\)_usec /$1 \1 /p" /run/group/agent/cpu.stat >>/out/agent-cpu.txt; }
 
+# Time since boot and idle time in s, and the medium's processor time in ns, so far: the rest is what the machine does for packets.
+record_processor() {
+    read -r up idle </proc/uptime
+    read -r medium_ns rest </proc/$medium/schedstat
+    echo "$1 up $up
+$1 idle $idle
+$1 medium $medium_ns" >>/out/processor.txt
+}
+
 # The ends of the scenario's flows, until the scenario or the commands end.
 start_flows() {
     nodes=""
@@ -213,8 +222,10 @@ play() {
     airbound lab guest zero || fail "the clock"
     echo "lab: begins at $(cat /run/zero) ns"
     [ -z "$agent_args" ] || record_cpu_time begin
+    record_processor begin
     start_flows
     wait_flows
+    record_processor end
     take_record
 }
 

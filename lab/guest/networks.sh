@@ -165,7 +165,7 @@ fi
 
 # The kernel has no type information: the agent reads counters. Its processor time with counters, and with eBPF before.
 spent() {
-    echo "$(airbound --json agent status --once 2>/dev/null | sed -n 's/^ *"cpu_s": *\([0-9.]*\).*/\1/p' | head -n 1) $(cut -d ' ' -f 1 /proc/uptime)"
+    echo "$(airbound --json agent status --once 2>/dev/null | sed -n "s/^ *\"${1:-cpu}_s\": *\([0-9.]*\).*/\1/p" | head -n 1) $(cut -d ' ' -f 1 /proc/uptime)"
 }
 share() { echo "$1 $2" | awk '{ printf "%.1f", ($3 - $1) * 100 / ($4 - $2) }'; }
 # Ends a run that is a reference alone.
@@ -174,7 +174,8 @@ if wanted counters; then
     begin; first=$(spent); sleep 3; traced=$(share "$first" "$(spent)"); no_row
     echo 'completions = "counters"' >/run/counters.toml
     arguments="--config /run/counters.toml $usual"
-    begin; first=$(spent); watch counters; polled=$(share "$first" "$(spent)")
+    begin; first=$(spent); read=$(spent reading); watch counters; polled=$(share "$first" "$(spent)")
+    echo "readings $(share "$read" "$(spent reading)")"
     end counters "$polled % of a processor, $traced % with eBPF"
     arguments=$usual
 fi

@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub uptime_s: f64,
     /// CPU time of the process, seconds.
     pub cpu_s: f64,
+    /// The part of it in readings of counters, seconds; 0 with eBPF.
+    pub reading_s: f64,
     /// The parts of the scheme that are in force, and those that are not.
     pub in_force: Vec<String>,
     /// With Law, the latency bound of each station with a known rate.

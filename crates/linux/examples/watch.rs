@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{why}");
     }
     while airbound_linux::now().since(begun) < Span::from_secs(seconds) {
-        completions.drain(|completion| {
+        completions.drain(airbound_linux::now(), |completion| {
             let one = completion;
             print!(
                 "{} {:?} {} frames {} B {} tries airtime {:?} us",

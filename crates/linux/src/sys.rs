@@ -92,8 +92,8 @@ impl Batch {
     pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
         self.received = 0;
         // SAFETY: each header points to one part, each part to a slot of the length that it names; all live as long as `self`, and nothing
-        // else refers to the slots meanwhile (`&mut self`). Of a header the kernel writes length and flags only: there is no name, and
-        // no control data.
+        // else refers to the slots meanwhile (`&mut self`). Of a header the kernel writes length and flags only: it has neither name nor
+        // control data, or those of a `udp::Datagrams`, of the lengths that it names, which live as long as that and this.
         let received = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
@@ -242,7 +242,6 @@ impl Attributes {
 }
 
 const MAP_CREATE: libc::c_int = 0;
-const MAP_LOOKUP: libc::c_int = 1;
 const PROGRAM_LOAD: libc::c_int = 5;
 const INFO_BY_FD: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
@@ -287,12 +286,13 @@ pub(crate) enum MapKind {
     RingBuffer = 27,
 }
 
-/// A map, with the size of its values.
+/// `BPF_F_MMAPABLE`.
+const MAPPABLE: u32 = 1 << 10;
+
+/// A map.
 #[derive(Debug)]
 pub(crate) struct Map {
     fd: OwnedFd,
-    key: u32,
-    value: u32,
 }
 
 impl AsFd for Map {
@@ -302,25 +302,19 @@ impl AsFd for Map {
 }
 
 impl Map {
-    /// Creates a map of `entries` elements with keys of `key` bytes and values of `value` bytes.
+    /// Creates a map of `entries` elements with keys of `key` bytes and values of `value` bytes. An array can be mapped into memory.
     pub(crate) fn new(kind: MapKind, name: &str, key: u32, value: u32, entries: u32) -> io::Result<Self> {
-        let mut attributes =
-            Attributes::new().u32(0, kind as u32).u32(4, key).u32(8, value).u32(12, entries).name(28, name);
+        let flags = if kind == MapKind::Array { MAPPABLE } else { 0 };
+        let mut attributes = Attributes::new()
+            .u32(0, kind as u32)
+            .u32(4, key)
+            .u32(8, value)
+            .u32(12, entries)
+            .u32(16, flags)
+            .name(28, name);
         // SAFETY: this command has no addresses.
         let fd = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
-        Ok(Self { fd, key, value })
-    }
-
-    /// Reads an element of an array whose values are 64-bit numbers, `into.len()` of them.
-    pub(crate) fn read(&self, key: u32, into: &mut [u64]) -> io::Result<()> {
-        if self.key != 4 || self.value as usize != size_of_val(into) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let key = [key];
-        let mut attributes =
-            Attributes::new().fd(0, self.fd.as_fd()).u64(8, address(&key)).u64(16, into.as_mut_ptr() as u64);
-        // SAFETY: key and value have the sizes of the map, as just checked.
-        unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
+        Ok(Self { fd })
     }
 }
 
@@ -488,7 +482,8 @@ pub(crate) fn capture_arrivals(fd: BorrowedFd<'_>, interface: u32) -> io::Result
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) }.into()).map(drop)
 }
 
-/// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, without a header before its packets.
+/// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, with a `virtio_net_hdr` before its packets. It
+/// takes checksums and TCP segmentation off the kernel.
 pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     // SAFETY: all bytes zero is a valid ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -498,7 +493,11 @@ pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
     // SAFETY: the kernel reads and writes an ifreq, which lives until the call returns.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into()).map(drop)
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into())?;
+    let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+    // SAFETY: the argument is a number.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) }.into())
+        .map(drop)
 }

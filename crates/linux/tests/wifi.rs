@@ -132,7 +132,7 @@ fn traced(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     let completion = until(|| {
         let mut found = None;
         completions
-            .drain(|one| {
+            .drain(airbound_linux::now(), |one| {
                 if one.details.is_some_and(|details| details.mark == 0x00ab_cdef) {
                     found = Some(*one);
                 }
@@ -163,7 +163,7 @@ fn polled(interface: &WifiInterface, station: &Station, ip: std::net::IpAddr) {
     let mut frames = 0;
     let all = until(|| {
         completions
-            .drain(|one| {
+            .drain(airbound_linux::now(), |one| {
                 assert_eq!(one.station, station.address);
                 frames += one.frames;
             })

@@ -148,7 +148,8 @@ fn show(
     let sets: Vec<&str> = quick.iter().chain(changes).copied().collect();
     let (simulated, simulated_folder) =
         simulate(&open(one, demo, &sets)?, scheme, &folder.join("simulated"), verbosity)?;
-    let mut rows = one.rows(&kernel, &agent, &books(agent_folder.path()), Some(&simulated));
+    let books = books(agent_folder.path(), kernel_folder.path());
+    let mut rows = one.rows(&kernel, &agent, &books, Some(&simulated));
     let mut beside = one.beside(&agent, &simulated);
     if !quick.is_empty() {
         rows = rows.into_iter().map(first_look).collect();
@@ -213,13 +214,16 @@ fn simulate(
     Ok((summary, record))
 }
 
-/// Reads what the agent left in a run's folder; what is not there is empty, and its rows are not judged.
-fn books(folder: &Path) -> AgentBooks {
-    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+/// Reads what the agent left in a run's folder, and the machine beside it; what is not there is empty, and its rows are not judged.
+fn books(folder: &Path, alone: &Path) -> AgentBooks {
+    let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let text = |name: &str| read(folder, name);
     let json = |name: &str| serde_json::from_str(&text(name)).unwrap_or_default();
     AgentBooks {
         summary: json("agent-summary.json"),
         status: json("agent-status.json"),
         processor: text("agent-cpu.txt"),
+        machine: text("kernel-processor.txt"),
+        machine_alone: read(alone, "kernel-processor.txt"),
     }
 }

@@ -133,9 +133,23 @@ pub fn fault_rows(output: &str, only: &[String]) -> Vec<ValidationRow> {
         .chain([wrong_demand(output)])
         .chain(OFFLOADS.iter().map(|(name, word)| unseen(output, name, word)))
         .chain(KEPT.iter().map(|name| kept(output, name)))
-        .chain([late(output)])
+        .chain([readings(output), late(output)])
         .filter(|row| only.is_empty() || only.contains(&row.id))
         .collect()
+}
+
+/// The share of a processor that readings of counters take.
+fn readings(output: &str) -> ValidationRow {
+    let said = output.lines().find_map(|line| line.strip_prefix("readings "));
+    ValidationRow::judged(
+        "counters",
+        "processor time of the readings alone",
+        "%",
+        Some(3.0),
+        said.map(|share| share.trim().parse().unwrap_or(f64::INFINITY)),
+        Some(Tolerance::AtMost),
+        String::new(),
+    )
 }
 
 /// Time until the agent holds packets of an interface that came after its start; a service manager starts it again each second.

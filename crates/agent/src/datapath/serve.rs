@@ -1,6 +1,7 @@
 //! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
-use std::os::fd::AsFd;
+mod waiting;
+
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -14,23 +15,20 @@ use airbound_linux::nl80211::{Station, Survey, WifiInterface, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
 use airbound_units::{Instant, Span};
-use rustix::event::{PollFd, PollFlags};
 
 use super::classify::{Classifier, Hosts, facts_of, mark_of};
 use super::plan::Plan;
 use super::ports::{self, Port};
 use super::settings::{Settings, retries_settable};
 use super::tune::{shares, survey};
-use super::{Around, cpu_s, kernel, publish, wait};
+use super::{Around, cpu_s, kernel, publish};
 use crate::config::{CompletionSource, Scheme};
 use crate::control::{self, Asked, Socket};
-use crate::engine::{Completion, Engine, Fate, StationFacts};
+use crate::engine::{Arrival, Completion, Engine, Fate, StationFacts};
 use crate::error::AgentError;
 use crate::journal::{Event, Journal};
 use crate::snapshot::{BoundView, Snapshot};
 
-/// Longest sleep of the event loop, so that heartbeats are sent in time.
-const LONGEST_WAIT: Span = Span::from_millis(50);
 /// Interval at which stations and their rates are read, and the inverse of the share of time that this may take: the kernel needs up to
 /// 100 us for each station.
 const STATIONS: Span = Span::from_secs(1);
@@ -107,15 +105,11 @@ struct Server<'a> {
     last_survey: Option<Survey>,
     /// Requests of the control socket, which goes with them.
     control: Option<(Receiver<Asked>, Socket)>,
-    /// Reused buffer for completions.
+    /// When packets were read last.
+    received: Instant,
+    /// Reused buffers for what was read and not passed to the engine yet.
     completed: Vec<Completion>,
-}
-
-/// Whether the packet queue and the monitor have something to read.
-#[derive(Debug, Clone, Copy)]
-struct Readable {
-    packets: bool,
-    changes: bool,
+    arrived: Vec<Arrival>,
 }
 
 /// Deadlines of the periodic tasks.
@@ -206,7 +200,9 @@ impl<'a> Server<'a> {
             due,
             last_survey: None,
             control: None,
+            received: started,
             completed: Vec::new(),
+            arrived: Vec::new(),
         };
         server.journal.event(started, &plan.started(&source));
         server.open_control(started);
@@ -236,10 +232,11 @@ impl<'a> Server<'a> {
             // The clock is read, and verdicts are sent, once in an iteration: at thousands of iterations a second system calls are
             // a large part of the cost.
             let time = now();
-            if readable.packets {
-                self.take_packets(time)?;
-            }
             self.take_completions(time)?;
+            if readable.packets {
+                self.receive_packets(time)?;
+            }
+            self.pass_traffic(time);
             if readable.changes {
                 self.take_changes(time)?;
             }
@@ -253,48 +250,19 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    fn wait_readable(&self, tick: Option<Instant>) -> Readable {
-        let time = now();
-        let mut until = time + LONGEST_WAIT;
-        let due = [self.due.stations, self.due.snapshot, self.due.rules];
-        let asked = [tick, self.engine.channel_deadline()];
-        for at in due.into_iter().chain(asked.into_iter().flatten()) {
-            until = until.min(at);
-        }
-        // The ring buffer does not signal the last completions of a burst, and counters have no descriptor: both are polled.
-        if self.has_below() {
-            until = until.min(time + self.completions.interval());
-        }
-        // Packets, completions, and at most three descriptors of the monitor; unused entries poll for no event.
-        let mut monitored = self.monitor.descriptors();
-        let mut fds: [PollFd<'_>; 5] = std::array::from_fn(|place| {
-            let descriptor = match place {
-                0 => Some(self.queue.as_fd()),
-                1 => self.completions.descriptor(),
-                _ => monitored.next(),
-            };
-            match descriptor {
-                Some(descriptor) => PollFd::from_borrowed_fd(descriptor, PollFlags::IN),
-                None => PollFd::from_borrowed_fd(self.queue.as_fd(), PollFlags::empty()),
-            }
-        });
-        wait(&mut fds, until.since(time));
-        let [packets, _, monitored @ ..] = fds.map(|fd| !fd.revents().is_empty());
-        Readable { packets, changes: monitored.contains(&true) }
+    /// Reads pending packets. Returns their count.
+    fn receive_packets(&mut self, time: Instant) -> Result<usize, AgentError> {
+        let (classifier, arrived) = (&mut self.classifier, &mut self.arrived);
+        self.received = time;
+        Ok(self.queue.receive(BATCH, |packet| arrived.push(classifier.arrival(packet)))?)
     }
 
-    fn has_below(&self) -> bool {
-        airbound_wifi::edca::Category::ALL.into_iter().any(|category| !self.engine.below(category).is_zero())
-    }
-
-    /// Passes pending packets to the engine. Returns their count.
-    fn take_packets(&mut self, time: Instant) -> Result<usize, AgentError> {
-        let (engine, classifier) = (&mut self.engine, &mut self.classifier);
-        let count = self.queue.receive(BATCH, |packet| {
-            let arrival = classifier.arrival(packet);
-            engine.on_packet(time, &arrival);
-        });
-        Ok(count?)
+    /// Passes to the engine what was read.
+    fn pass_traffic(&mut self, time: Instant) {
+        if !self.completed.is_empty() || !self.arrived.is_empty() {
+            self.engine.on_batch(time, self.completed.drain(..), &self.arrived);
+            self.arrived.clear();
+        }
     }
 
     /// Empties the rules, and releases what is held. Deleting a rule's chain would drop it.
@@ -302,23 +270,22 @@ impl<'a> Server<'a> {
         let detached = self.table.detach();
         // Packets that were on their way to the queue.
         for _ in 0..MOST_BATCHES {
-            if !self.take_packets(time).is_ok_and(|count| count > 0) {
+            if !self.receive_packets(time).is_ok_and(|count| count > 0) {
                 break;
             }
+            self.pass_traffic(time);
         }
         self.engine.drain(time);
         let _ = self.apply_output();
         detached
     }
 
+    /// Reads pending completions.
     fn take_completions(&mut self, time: Instant) -> Result<(), AgentError> {
         let (classifier, completed) = (&self.classifier, &mut self.completed);
-        let drained = self.completions.drain(|seen| completed.extend(classifier.completions(seen)));
+        let drained = self.completions.drain(time, |seen| completed.extend(classifier.completions(seen)));
         if self.completions.source() == Source::Polled {
             self.engine.set_lateness(self.completions.interval());
-        }
-        if !self.completed.is_empty() {
-            self.engine.on_completions(time, self.completed.drain(..));
         }
         Ok(drained?)
     }
@@ -525,6 +492,7 @@ impl<'a> Server<'a> {
     fn update_snapshot(&mut self, time: Instant) {
         self.snapshot.update(time, self.started, &self.engine);
         self.snapshot.cpu_s = cpu_s();
+        self.snapshot.reading_s = self.completions.counters().reading.as_secs_f64();
         let counters = self.queue.counters();
         self.snapshot.totals.overruns = counters.overruns;
         self.snapshot.totals.refused = counters.refused;

@@ -15,6 +15,8 @@ use super::{Decision, Engine};
 const FULL_PACKET: ByteCount = ByteCount::new(1500);
 /// Interval at which all stations are checked for overdue completions.
 const CHECK: Span = Span::from_millis(10);
+/// The delay of a check while no packet is held.
+const PATIENCE: Span = Span::from_millis(40);
 /// Shortest interval between reports of a station's lost completions.
 const LOSS_REPORTS: Span = Span::from_secs(1);
 
@@ -45,8 +47,10 @@ impl Below {
         }
     }
 
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
-        (self.all > 0).then_some(self.next_check)
+    /// The time of the next check, which may be late while no packet waits for one below.
+    pub(super) fn next_deadline(&self, any_held: bool) -> Option<Instant> {
+        let late = if any_held { Span::ZERO } else { PATIENCE };
+        (self.all > 0).then(|| self.next_check + late)
     }
 }
 

@@ -143,7 +143,34 @@ impl Engine {
 
     /// A packet arrived and waits for a verdict.
     pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
+        self.on_batch(now, std::iter::empty(), std::slice::from_ref(arrival));
+    }
+
+    /// Completions and packets that were read together. The completions come first, so that a station whose completions were read late
+    /// is not taken for a silent one; packets are released once, after all.
+    pub fn on_batch(
+        &mut self,
+        now: Instant,
+        completions: impl IntoIterator<Item = Completion>,
+        arrivals: &[Arrival],
+    ) {
+        self.now = self.now.max(now);
+        for completion in completions {
+            self.counts.completed += 1;
+            match self.peers.find(completion.station) {
+                Some(id) => self.complete(id, &completion),
+                None => self.counts.foreign += 1,
+            }
+        }
         self.advance(now);
+        for arrival in arrivals {
+            self.enqueue(arrival);
+        }
+        self.settle_dropped();
+        self.release();
+    }
+
+    fn enqueue(&mut self, arrival: &Arrival) {
         self.counts.arrived += 1;
         self.counts.arrived_segments += u64::from(arrival.segments.max(1));
         // Frames to others than associated stations never complete: held, they would only fill the window.
@@ -171,8 +198,6 @@ impl Engine {
         } else {
             self.link.enqueue(self.now, held, &mut self.dropped);
         }
-        self.settle_dropped();
-        self.release();
     }
 
     /// Completions are seen up to `lateness` after they happened, as counters that are read at an interval: as much more airtime may be
@@ -188,15 +213,7 @@ impl Engine {
 
     /// Frames completed together, as those of an aggregate. Packets are released once, after all of them are processed.
     pub fn on_completions(&mut self, now: Instant, completions: impl IntoIterator<Item = Completion>) {
-        self.advance(now);
-        for completion in completions {
-            self.counts.completed += 1;
-            match self.peers.find(completion.station) {
-                Some(id) => self.complete(id, &completion),
-                None => self.counts.foreign += 1,
-            }
-        }
-        self.release();
+        self.on_batch(now, completions, &[]);
     }
 
     /// The complete list of associated stations; those not listed have left.
@@ -249,7 +266,8 @@ impl Engine {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let queue = self.link.deadline().select;
-        let own = [self.flows.next_deadline(), self.measures.next_deadline(), self.below.next_deadline()];
+        let overdue = self.below.next_deadline(self.held() > 0);
+        let own = [self.flows.next_deadline(), self.measures.next_deadline(), overdue];
         own.into_iter().flatten().chain(queue).min()
     }
 

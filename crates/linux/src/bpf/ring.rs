@@ -41,6 +41,11 @@ impl Ring {
         Ok(Self { map, consumer, producer, page, mask: size as u64 - 1 })
     }
 
+    /// Whether a record is there, which may not be submitted yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.consumer.load_u64(0) != self.producer.load_u64(0)
+    }
+
     /// Passes each submitted record to `each`, oldest first: its first `N` bytes and its length. Includes records that arrive meanwhile,
     /// up to one full ring.
     pub(crate) fn drain<const N: usize>(&self, mut each: impl FnMut(&[u8; N], usize)) {

@@ -22,8 +22,7 @@ pub struct CompletionConfig {
     /// The source; `None`: eBPF if available, else counters.
     pub source: Option<Source>,
     /// Shortest interval between wake-ups by eBPF, and between readings of counters, which are read less often where a reading takes
-    /// more than a 33rd of it. While completions are outstanding, call
-    /// [`Completions::drain`] at this interval, since the last frames of a burst cause no wake-up.
+    /// more than a 34th of it. The last frames of a burst cause no wake-up: see [`Completions::next_drain`].
     pub interval: Span,
     /// eBPF wakes the reader before the interval has passed when this many frames are pending.
     pub gathered: u32,
@@ -113,6 +112,8 @@ pub struct CompletionCounters {
     pub lost: u64,
     /// Records that are malformed.
     pub malformed: u64,
+    /// Time taken by readings of counters.
+    pub reading: Span,
 }
 
 /// The completions of frames of a radio (eBPF), or of some of its interfaces (counters).
@@ -187,17 +188,35 @@ impl Completions {
         }
     }
 
-    /// Passes pending completions to `each`, oldest first, without waiting. Counters are read only if their interval has passed.
+    /// Whether nobody waits for completions, as while no packet is held: eBPF then wakes nobody unless its buffer becomes full. Each
+    /// completion has its time, so that one that is read late tells as much. No effect on counters, whose time is that of the reading.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        if let Watch::Traced(tracer) = &mut self.source {
+            tracer.set_quiet(quiet);
+        }
+    }
+
+    /// The time at which [`Self::drain`] finds completions that wake nobody, while some are outstanding; `None` if the next ones wake.
+    #[must_use]
+    pub fn next_drain(&self, now: Instant) -> Option<Instant> {
+        match &self.source {
+            Watch::Traced(tracer) => tracer.next_drain(now),
+            Watch::Polled(poller) => Some(now + poller.interval()),
+        }
+    }
+
+    /// Passes pending completions to `each`, oldest first, without waiting; `now` is the time of the call. Counters are read only if
+    /// their interval has passed.
     ///
     /// # Errors
     /// nl80211 failed: the interface has disappeared.
-    pub fn drain(&mut self, each: impl FnMut(&Completion)) -> Result<(), LinuxError> {
+    pub fn drain(&mut self, now: Instant, each: impl FnMut(&Completion)) -> Result<(), LinuxError> {
         match &mut self.source {
             Watch::Traced(tracer) => {
-                tracer.drain(each);
+                tracer.drain(now, each);
                 Ok(())
             }
-            Watch::Polled(poller) => poller.drain(crate::now(), each),
+            Watch::Polled(poller) => poller.drain(now, each),
         }
     }
 

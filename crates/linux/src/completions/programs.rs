@@ -12,13 +12,13 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use airbound_units::Span;
+use airbound_units::{Instant, Span};
 
 use super::record::{self, field};
 use crate::bpf::assembler::{Assembler, Helper, Label, Register, When, Width};
 use crate::bpf::ring::Ring;
 use crate::bpf::types::Types;
-use crate::sys::{self, Map, MapKind, Tracing};
+use crate::sys::{self, Map, MapKind, Mapping, Tracing};
 
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, Stack};
 use Width::{Byte, Double, Half, Word};
@@ -32,12 +32,14 @@ mod note {
     pub(super) const STATION: i16 = 16;
     pub(super) const SIZE: u32 = 24;
 }
-/// Offsets in the programs' state: time of the last wake-up, frames reported, frames lost.
+/// Offsets in the state that the programs share with the reader: time of the last wake-up, frames reported, frames lost, whether the
+/// reader waits for completions (0) or not (1).
 mod state {
     pub(super) const WOKEN: i16 = 0;
     pub(super) const REPORTED: i16 = 8;
     pub(super) const LOST: i16 = 16;
-    pub(super) const NUMBERS: usize = 3;
+    pub(super) const QUIET: i16 = 24;
+    pub(super) const SIZE: u32 = 32;
 }
 /// `BPF_RB_NO_WAKEUP`, `BPF_RB_FORCE_WAKEUP`.
 const NO_WAKEUP: i32 = 1;
@@ -120,7 +122,8 @@ pub(super) struct Settings {
 #[derive(Debug)]
 pub(super) struct Programs {
     pub(super) ring: Ring,
-    state: Map,
+    state: Mapping,
+    _state: Map,
     _notes: Map,
     /// In the order of attachment; closing a link detaches its program.
     _links: Vec<OwnedFd>,
@@ -141,7 +144,8 @@ impl Programs {
         let cfg80211 = Module::find("cfg80211", &kernel)?;
         let places = Offsets::find(mac80211.types(&kernel), cfg80211.types(&kernel))?;
         let ring = Ring::new("airbound_ring", settings.buffer)?;
-        let state = Map::new(MapKind::Array, "airbound_state", 4, 8 * state::NUMBERS as u32, 1)?;
+        let state = Map::new(MapKind::Array, "airbound_state", 4, state::SIZE, 1)?;
+        let shared = Mapping::new(state.as_fd(), rustix::param::page_size(), 0, true)?;
         let notes = Map::new(MapKind::LruHash, "airbound_notes", 8, note::SIZE, NOTES)?;
         let writer = Writer { settings, places, ring: &ring, state: &state, notes: &notes };
         let types = mac80211.types(&kernel);
@@ -169,16 +173,27 @@ impl Programs {
             })?;
             links.push(sys::bpf_attach(loaded.as_fd())?);
         }
-        Ok(Self { ring, state, _notes: notes, _links: links })
+        Ok(Self { ring, state: shared, _state: state, _notes: notes, _links: links })
+    }
+
+    /// A number of the state, which lies within the mapping.
+    fn number(&self, place: i16) -> u64 {
+        self.state.load_u64(place as usize).unwrap_or(0)
     }
 
     /// Frames reported, and frames for which the ring had no room.
     pub(super) fn counted(&self) -> (u64, u64) {
-        let mut numbers = [0; state::NUMBERS];
-        // Element 0 of an array map always exists.
-        let _ = self.state.read(0, &mut numbers);
-        let at = |place: i16| numbers[place as usize / 8];
-        (at(state::REPORTED), at(state::LOST))
+        (self.number(state::REPORTED), self.number(state::LOST))
+    }
+
+    /// The time of the last wake-up.
+    pub(super) fn woken(&self) -> Instant {
+        Instant::from_nanos(self.number(state::WOKEN))
+    }
+
+    /// Wakes the reader for no completion but when the ring becomes full, or as the settings say.
+    pub(super) fn set_quiet(&self, quiet: bool) {
+        self.state.store_u64(state::QUIET as usize, quiet.into());
     }
 }
 
@@ -461,15 +476,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Submits the record. Wakes the reader if enough records are pending or the interval has passed.
+    /// Submits the record. Wakes the reader if enough records are pending or the interval has passed; one that does not wait for
+    /// completions only when a quarter of the ring is full.
     fn submit(&self, program: &mut Assembler) {
-        let (wake, submit) = (program.label(), program.label());
+        let (quiet, wake, submit) = (program.label(), program.label(), program.label());
         // The time is read back before the record is submitted.
         program.load(Double, R7, R6, field::AT);
         program.map_value(R8, self.state.as_fd());
         program.map(R1, self.ring.as_fd());
         program.set(R2, 0);
         program.call(Helper::RingQuery);
+        program.load(Double, R1, R8, state::QUIET);
+        program.jump_if(R1, When::NotEqual, 0, quiet);
         let gathered = self.settings.gathered.clamp(1, 1 << 16) * (record::SIZE as u32 + 8);
         program.jump_if(R0, When::GreaterOrEqual, gathered.cast_signed(), wake);
         program.load(Double, R1, R8, state::WOKEN);
@@ -477,6 +495,10 @@ impl Writer<'_> {
         program.subtract(R2, R1);
         let interval = self.settings.interval.as_nanos().min(1 << 30) as i32;
         program.jump_if(R2, When::GreaterOrEqual, interval, wake);
+        program.set(R2, NO_WAKEUP);
+        program.jump(submit);
+        program.place(quiet);
+        program.jump_if(R0, When::GreaterOrEqual, (self.settings.buffer / 4).cast_signed(), wake);
         program.set(R2, NO_WAKEUP);
         program.jump(submit);
         program.place(wake);

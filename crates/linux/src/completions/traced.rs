@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use airbound_units::Span;
+use airbound_units::{Instant, Span};
 
 use super::programs::{Programs, Settings};
 use super::record;
@@ -15,8 +15,14 @@ use crate::nl80211::WifiInterface;
 pub(super) struct Tracer {
     programs: Programs,
     interval: Span,
+    /// When the records were read last.
+    drained: Instant,
+    quiet: bool,
     malformed: u64,
 }
+
+/// Longest time from the reading of the clock by a program until its record is there.
+const SLACK: Span = Span::from_micros(250);
 
 impl AsFd for Tracer {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -34,10 +40,32 @@ impl Tracer {
         };
         let programs = Programs::load(settings)
             .map_err(|error| LinuxError::Unavailable { what: "eBPF in mac80211", why: error.to_string() })?;
-        Ok(Self { programs, interval: config.interval, malformed: 0 })
+        let (interval, drained) = (config.interval, Instant::ZERO);
+        Ok(Self { programs, interval, drained, quiet: false, malformed: 0 })
     }
 
-    pub(super) fn drain(&mut self, mut each: impl FnMut(&Completion)) {
+    pub(super) fn set_quiet(&mut self, quiet: bool) {
+        if self.quiet != quiet {
+            self.quiet = quiet;
+            self.programs.set_quiet(quiet);
+        }
+    }
+
+    /// Records that come within the interval after a wake-up cause none, later ones do: the time when the former are all there, or
+    /// `now` if some are.
+    pub(super) fn next_drain(&self, now: Instant) -> Option<Instant> {
+        if self.quiet {
+            return None;
+        }
+        if self.programs.ring.is_pending() {
+            return Some(now);
+        }
+        let silent_until = self.programs.woken() + self.interval + SLACK;
+        (self.drained < silent_until).then_some(silent_until)
+    }
+
+    pub(super) fn drain(&mut self, now: Instant, mut each: impl FnMut(&Completion)) {
+        self.drained = now;
         let mut malformed = 0;
         self.programs.ring.drain(|bytes, length| {
             match record::read(bytes).filter(|_| length == record::SIZE) {
@@ -55,6 +83,6 @@ impl Tracer {
 
     pub(super) fn counters(&self) -> CompletionCounters {
         let (frames, lost) = self.programs.counted();
-        CompletionCounters { frames, lost, malformed: self.malformed }
+        CompletionCounters { frames, lost, malformed: self.malformed, reading: Span::ZERO }
     }
 }
