@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use airbound_units::Instant;
 
 use crate::LinuxError;
-use crate::sys::udp::{Datagrams, Message, UdpOption, send_messages, set_udp_option};
+use crate::sys::udp::{Datagrams, Message, UdpOption, bind_to_device, send_messages, set_udp_option};
 
 /// Datagrams of one call.
 const BATCH: usize = 64;
@@ -113,6 +113,17 @@ impl UdpSocket {
         set_udp_option(self.as_fd(), UdpOption::Stamps, is_v6).map_err(LinuxError::system("ask for stamps"))
     }
 
+    /// Binds the socket to an interface whose queueing discipline sends each datagram at its time ([`crate::qdisc`]), and lets
+    /// [`Self::send_at`] give these times.
+    ///
+    /// # Errors
+    /// There is no such interface, or the kernel refused.
+    pub fn send_times(&self, interface: &str) -> Result<(), LinuxError> {
+        bind_to_device(self.as_fd(), interface).map_err(LinuxError::system("bind to an interface"))?;
+        set_udp_option(self.as_fd(), UdpOption::SendTime, false)
+            .map_err(LinuxError::system("ask for send times"))
+    }
+
     /// The address that it is bound to.
     ///
     /// # Errors
@@ -136,10 +147,22 @@ impl UdpSocket {
     /// Sends datagrams in order, without waiting, successive ones of the same length to the same address as one message. Returns how many
     /// the kernel did not take: those beyond its buffer, larger than the interface's MTU, or to an address without a way.
     pub fn send<'a>(&mut self, datagrams: impl Iterator<Item = (Option<SocketAddr>, &'a [u8])>) -> usize {
+        self.send_at(datagrams.map(|(to, datagram)| (to, datagram, None)))
+    }
+
+    /// As [`Self::send`], each datagram with the time when it is to leave by the clock of [`crate::now`]. Only a socket after
+    /// [`Self::send_times`] takes times; without one a datagram leaves at once.
+    pub fn send_at<'a>(
+        &mut self,
+        datagrams: impl Iterator<Item = (Option<SocketAddr>, &'a [u8], Option<Instant>)>,
+    ) -> usize {
         let (mut slices, mut groups) = (Vec::<IoSlice<'a>>::with_capacity(BATCH), Vec::new());
         let (mut length, mut bytes, mut open) = (0, 0, false);
-        for (to, datagram) in datagrams {
-            let fits = matches!(groups.last(), Some((last, count)) if *last == to && *count < MOST_SEGMENTS);
+        for (to, datagram, leaves) in datagrams {
+            let fits = matches!(
+                groups.last(),
+                Some((last, at, count)) if *last == to && *at == leaves && *count < MOST_SEGMENTS
+            );
             if self.segments
                 && open
                 && fits
@@ -148,22 +171,22 @@ impl UdpSocket {
                 && datagram.len() <= length
                 && bytes + datagram.len() <= MOST_BYTES
             {
-                if let Some((_, count)) = groups.last_mut() {
+                if let Some((_, _, count)) = groups.last_mut() {
                     *count += 1;
                 }
                 bytes += datagram.len();
                 open = datagram.len() == length;
             } else {
-                groups.push((to, 1));
+                groups.push((to, leaves, 1));
                 (length, bytes, open) = (datagram.len(), datagram.len(), !datagram.is_empty());
             }
             slices.push(IoSlice::new(datagram));
         }
         let mut messages = Vec::with_capacity(groups.len());
         let mut rest = &slices[..];
-        for (to, count) in groups {
+        for (to, leaves, count) in groups {
             let (datagrams, others) = rest.split_at(count);
-            messages.push(Message { to, datagrams });
+            messages.push(Message { to, datagrams, leaves: leaves.map(Instant::as_nanos) });
             rest = others;
         }
         self.send_all(&messages)
@@ -178,7 +201,7 @@ impl UdpSocket {
                 Err(error) if first.datagrams.len() > 1 && is_about_segments(&error) => {
                     self.segments = false;
                     for datagram in first.datagrams.chunks(1) {
-                        let single = Message { to: first.to, datagrams: datagram };
+                        let single = Message { datagrams: datagram, ..*first };
                         refused += usize::from(send_messages(self.as_fd(), &[single]).is_err());
                     }
                     messages = others;

@@ -103,11 +103,14 @@ fn source(listen: SocketAddr, mbps: u64, bytes: usize, seconds: u64) -> Outcome 
 
 fn sink(to: SocketAddr, seconds: u64, skip: u64) -> Outcome {
     let mut socket = UdpSocket::connect(to)?;
+    // For the kernel's stamps.
+    socket.probe_path()?;
     let mut batch = ReceiveBatch::default();
     let (begin, mut hello) = (now(), Instant::ZERO);
     let (measured, end) = (begin + Span::from_secs(skip), begin + Span::from_secs(seconds));
     let (mut packets, mut bytes, mut first, mut highest) = (0_u64, 0_u64, None, 0_u64);
-    let mut delays: Vec<u32> = Vec::new();
+    let (mut delays, mut gaps, mut last): (Vec<u32>, Vec<u32>, Option<Instant>) = Default::default();
+    let micros = |span: Span| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
     while now() < end {
         if now() >= hello {
             let _ = socket.send([(None, &b"hello"[..])].into_iter());
@@ -129,24 +132,31 @@ fn sink(to: SocketAddr, seconds: u64, skip: u64) -> Outcome {
             highest = highest.max(sequence);
             packets += 1;
             bytes += datagram.bytes.len() as u64;
-            delays.push(
-                u32::try_from(at.since(Instant::from_nanos(number(8))).as_micros()).unwrap_or(u32::MAX),
-            );
+            delays.push(micros(at.since(Instant::from_nanos(number(8)))));
+            gaps.extend(last.zip(datagram.stamp).map(|(last, stamp)| micros(stamp.since(last))));
+            last = datagram.stamp;
         }
     }
     delays.sort_unstable();
-    let of = |share: f64| delays.get((delays.len() as f64 * share) as usize).copied().unwrap_or(0);
+    gaps.sort_unstable();
+    let share_of =
+        |all: &[u32], share: f64| all.get((all.len() as f64 * share) as usize).copied().unwrap_or(0);
+    let (of, gap) = (|share| share_of(&delays, share), |share| share_of(&gaps, share));
     let mean = delays.iter().map(|delay| f64::from(*delay)).sum::<f64>() / delays.len().max(1) as f64;
     let expected = first.map_or(0, |first| highest - first + 1);
     let time = (end - measured).as_secs_f64();
     Ok(format!(
-        "{{\"mbps\": {:.3}, \"packets\": {packets}, \"lost\": {}, \"delay_us\": {{\"mean\": {mean:.0}, \"p50\": {}, \"p95\": {}, \"p99\": {}, \"least\": {}}}, \"cpu_s\": {:.3}}}",
+        "{{\"mbps\": {:.3}, \"packets\": {packets}, \"lost\": {}, \"delay_us\": {{\"mean\": {mean:.0}, \"p50\": {}, \"p95\": {}, \"p99\": {}, \"least\": {}}}, \"gap_us\": {{\"p5\": {}, \"p50\": {}, \"p95\": {}, \"p99\": {}}}, \"cpu_s\": {:.3}}}",
         bytes as f64 * 8.0 / time / 1e6,
         expected.saturating_sub(packets),
         of(0.5),
         of(0.95),
         of(0.99),
         of(0.0),
+        gap(0.05),
+        gap(0.5),
+        gap(0.95),
+        gap(0.99),
         cpu(),
     ))
 }

@@ -106,7 +106,7 @@ fn reports_that_lie_are_refused_and_change_no_rate_but_their_own() {
     assert!(reasons >= 2);
     // Nobody else can tell the edge anything.
     let to = world.edge_address;
-    world.send(world::address(9, 9), Transmit { to, bytes: lies[2].encode(&[0; 16]).to_vec() });
+    world.send(world::address(9, 9), Transmit::now(to, lies[2].encode(&[0; 16]).to_vec()));
     world.run(Span::from_millis(100));
     assert_eq!(world.row(1).refused_reports, 0);
 }

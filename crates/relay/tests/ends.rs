@@ -125,7 +125,7 @@ fn an_address_that_does_not_answer_gets_three_times_what_came_from_it() {
     let (_, packet) = world.tap.take().expect("tapped").pop().expect("a packet");
     let length = packet.len() as u64;
     let to = world.edge_address;
-    world.send(victim, Transmit { to, bytes: packet });
+    world.send(victim, Transmit::now(to, packet));
     world.stations[0].on = false;
     world.run(Span::from_millis(10));
     for _ in 0..1000 {
@@ -150,14 +150,14 @@ fn replayed_and_changed_packets_are_refused_and_strangers_get_no_answer() {
     let stranger = address(199, 1);
     let to = world.edge_address;
     for (from, packet) in &tapped {
-        world.send(*from, Transmit { to, bytes: packet.clone() });
-        world.send(stranger, Transmit { to, bytes: packet.clone() });
+        world.send(*from, Transmit::now(to, packet.clone()));
+        world.send(stranger, Transmit::now(to, packet.clone()));
         let mut changed = packet.clone();
         let last = changed.len() - 1;
         changed[last] ^= 1;
         // A number not used yet, so that the tag decides.
         changed[8] = 1;
-        world.send(stranger, Transmit { to, bytes: changed });
+        world.send(stranger, Transmit::now(to, changed));
     }
     world.run(Span::from_millis(500));
     assert_eq!(world.backend, delivered);
@@ -181,7 +181,7 @@ fn a_flood_of_strangers_leaves_no_state() {
             bytes[3] = 0;
         }
         let from = address((number % 150) as usize + 2, 77);
-        world.send(from, Transmit { to, bytes });
+        world.send(from, Transmit::now(to, bytes));
         if number % 1000 == 0 {
             world.run(Span::from_millis(10));
         }
@@ -202,11 +202,11 @@ fn an_old_hello_changes_nothing_even_after_a_restart_of_the_edge() {
     assert_eq!(hello.len(), 1200);
     let stranger = address(199, 1);
     let to = world.edge_address;
-    world.send(stranger, Transmit { to, bytes: hello.clone() });
+    world.send(stranger, Transmit::now(to, hello.clone()));
     world.run(Span::from_millis(100));
     assert_eq!(world.sent_to.get(&stranger), None, "known by its time");
     world.start_edge();
-    world.send(stranger, Transmit { to, bytes: hello.clone() });
+    world.send(stranger, Transmit::now(to, hello.clone()));
     world.run(Span::from_secs(3));
     let answered = world.sent_to.get(&stranger).copied().unwrap_or(0);
     assert!(answered < 1200, "an answer at most: {answered}");

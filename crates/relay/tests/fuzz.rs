@@ -2,7 +2,9 @@
 
 mod world;
 
-use airbound_relay::protocol::{Answer, Edge, EdgeConfig, Entropy, HEADER, Header, Hello};
+use airbound_relay::protocol::{
+    Answer, Client, ClientConfig, Edge, EdgeConfig, Entropy, HEADER, HELLO_LENGTH, Header, Hello, Transmit,
+};
 use airbound_units::{Instant, Span};
 use world::{Way, World, address, key};
 
@@ -17,14 +19,24 @@ fn changed(packet: &[u8], changes: &[(u16, u8)]) -> Vec<u8> {
 }
 
 #[test]
-fn an_edge_takes_any_packet() {
+fn both_ends_take_any_packet() {
     bolero::check!().with_type::<Vec<Vec<u8>>>().with_iterations(500).for_each(|packets| {
+        let begin = Instant::ZERO + Span::from_secs(1);
         let mut edge = Edge::new(EdgeConfig::default(), &[key(0, 0)], Entropy::new([1; 16])).expect("valid");
+        let config = ClientConfig::new(address(0, 1), key(0, 0));
+        let mut client = Client::new(begin, config, Entropy::new([2; 16])).expect("a key");
         for (place, packet) in packets.iter().enumerate() {
-            let now = Instant::ZERO + Span::from_millis(place as u64);
+            let now = begin + Span::from_millis(place as u64);
             assert!(edge.receive(now, address(0, 1), packet).is_none());
             edge.tick(now);
             assert!(edge.transmit(now).is_none() && edge.sessions() == 0);
+            assert!(client.receive(now, now, None, address(0, 1), packet).is_none());
+            client.tick(now);
+            assert!(!client.is_joined());
+            // Hellos only.
+            while let Some(sent) = client.transmit() {
+                assert_eq!(sent.bytes.len(), HELLO_LENGTH);
+            }
         }
     });
 }
@@ -118,7 +130,7 @@ fn any_order_of_calls_leaves_a_relay_that_works() {
                 Operation::Inject(bytes) => {
                     let to = world.edge_address;
                     let bytes = if bytes.is_empty() { vec![0; HEADER] } else { bytes.clone() };
-                    world.send(address(9, 9), airbound_relay::protocol::Transmit { to, bytes });
+                    world.send(address(9, 9), Transmit::now(to, bytes));
                 }
             }
         }

@@ -69,6 +69,9 @@ fn wrong_input_is_one_sentence_and_code_2() {
     with(&file("empty", "# none\n", 0o600), &[], "there is no key");
     with("/nowhere/keys", &[], "/nowhere/keys cannot be read");
     with(&good, &["--largest", "1100"], "largest is 1100; allowed are 1200 to 65507");
+    with(&good, &["--txtime", "lo"], "lo sends no packet at its time: its queueing discipline is");
+    with(&good, &["--txtime", "lo"], "`tc qdisc replace dev lo root fq` sets it");
+    with(&good, &["--txtime", "no-such-device"], "there is no network interface no-such-device");
     with(&good, &["--target", "0"], "target is out of range: 1 to 256 packets");
     with(&good, &["--most", "1 kbit/s"], "most is out of range");
     refused(
@@ -101,7 +104,7 @@ fn wrong_input_is_one_sentence_and_code_2() {
         "--dry-run",
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 clients (vr)"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 client (vr)"));
 }
 
 #[test]
@@ -162,4 +165,61 @@ fn datagrams_go_both_ways_and_an_edge_that_is_killed_is_found_again() {
     assert!(back < Duration::from_secs(4), "{back:?}");
     let journal = fs::read_to_string(folder.path().join("edge")).expect("a journal");
     assert_eq!(journal.lines().filter(|line| line.contains("\"event\":\"joined\"")).count(), 2, "{journal}");
+}
+
+#[test]
+fn a_new_key_loses_no_datagram() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (old, new) = (format!("vr 0 {KEY}\n"), format!("vr 1 {}\n", KEY.replace('0', "5")));
+    put(&path("edge-keys"), &old, 0o600);
+    put(&path("client-keys"), &old, 0o600);
+    let (listen, local) = (free_port().to_string(), free_port().to_string());
+    let backend = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let to = backend.local_addr().expect("bound").to_string();
+    let start = |arguments: &[&str], name: &str| {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(arguments)
+            .arg("--keys")
+            .arg(path(&format!("{name}-keys")))
+            .arg("--journal")
+            .arg(path(name));
+        Ended(command.spawn().expect("the program"))
+    };
+    let _edge = start(&["edge", "--listen", &listen, "--to", &to, "--metrics", "off"], "edge");
+    let _client = start(&["client", "--edge", &listen, "--listen", &local], "client");
+    let application = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    application.connect(&local).expect("loopback");
+    through(&application, &backend);
+    let has = |name: &str, words: &str| fs::read_to_string(path(name)).unwrap_or_default().contains(words);
+    backend.set_nonblocking(true).expect("an option");
+    let mut bytes = [0; 2000];
+    while backend.recv(&mut bytes).is_ok() {}
+    let (mut sent, mut received) = (0_u32, 0);
+    let mut during = |until: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        let mut after = 20;
+        while begin.elapsed() < Duration::from_secs(30) && after > 0 {
+            application.send(format!("number {sent}").as_bytes()).expect("sent");
+            sent += 1;
+            std::thread::sleep(Duration::from_millis(10));
+            while let Ok(length) = backend.recv(&mut bytes) {
+                received += u32::from(bytes[..length].starts_with(b"number "));
+            }
+            // Some more once it has happened.
+            after -= u32::from(until());
+        }
+    };
+    put(&path("edge-keys"), &format!("{old}{new}"), 0o600);
+    during(&|| has("edge", "\"event\":\"keys\""));
+    put(&path("client-keys"), &format!("{old}{new}"), 0o600);
+    during(&|| has("edge", "\"epoch\":1"));
+    put(&path("edge-keys"), &new, 0o600);
+    let changes =
+        || fs::read_to_string(path("edge")).unwrap_or_default().matches("\"event\":\"keys\"").count() == 2;
+    during(&changes);
+    assert!(has("edge", "\"epoch\":1") && changes(), "the keys were not taken");
+    assert!(sent > 100);
+    assert_eq!(received, sent);
 }

@@ -95,8 +95,17 @@ async function enter(withCamera) {
   connection.onconnectionstatechange = () => {
     shown.state = connection.connectionState;
     status(connection.connectionState);
-    if (connection.connectionState === "failed") setTimeout(() => location.reload(), 1000);
+    if (connection.connectionState === "failed") again().catch(() => setTimeout(() => location.reload(), 1000));
   };
+  /** Looks for new ways to the room, as after a change of network; the seat and all pictures stay. */
+  const again = (shown.again = async () => {
+    connection.restartIce();
+    await connection.setLocalDescription();
+    const resume = sessionStorage.getItem(RESUME);
+    const response = await fetch("restart", { method: "POST", headers, body: JSON.stringify({ resume, offer: connection.localDescription }) });
+    if (!response.ok) throw new Error(await response.text());
+    await connection.setRemoteDescription((await response.json()).answer);
+  });
   await connection.setLocalDescription();
   const body = JSON.stringify({ name: $("name").value, offer: connection.localDescription, resume: sessionStorage.getItem(RESUME) ?? undefined });
   const response = await fetch("join", { method: "POST", headers, body });
@@ -107,7 +116,7 @@ async function enter(withCamera) {
   shown.id = id;
   await connection.setRemoteDescription(answer);
   addEventListener("pagehide", () => navigator.sendBeacon(`leave?room=${encodeURIComponent(room)}`, resume));
-  $("enter").hidden = true;
+  $("enter").hidden = $("about").hidden = true;
   $("main").hidden = false;
 
   const follower = new Follower(sender, cap, say);
@@ -222,10 +231,18 @@ function showLog(lines) {
 
 function draw(history) {
   const canvas = $("graph");
+  // As many points as the screen has, so that a phone does not shrink the text.
+  const scale = devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth || 640, Math.max(120, (canvas.clientWidth || 640) / 4)];
+  if (canvas.width !== Math.round(width * scale)) {
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+  }
   const pen = canvas.getContext("2d");
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
   const style = getComputedStyle(document.documentElement);
   const most = Math.max(5e5, ...history.flat()) * 1.1;
-  pen.clearRect(0, 0, canvas.width, canvas.height);
+  pen.clearRect(0, 0, width, height);
   pen.font = "12px system-ui";
   pen.fillStyle = style.getPropertyValue("--soft");
   pen.fillText(megabits(most), 6, 14);
@@ -234,8 +251,8 @@ function draw(history) {
     pen.lineWidth = 2;
     pen.beginPath();
     history.forEach((pair, place) => {
-      const x = canvas.width - (history.length - 1 - place) * (canvas.width / 300);
-      const y = canvas.height - (pair[index] / most) * canvas.height;
+      const x = width - (history.length - 1 - place) * (width / 300);
+      const y = height - (pair[index] / most) * height;
       if (place) pen.lineTo(x, y); else pen.moveTo(x, y);
     });
     pen.stroke();

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+use str0m::change::{SdpAnswer, SdpOffer};
 
 use crate::session::{Join, JoinError, Joined, Session};
 
@@ -23,6 +24,8 @@ const PUBLISH: Duration = Duration::from_millis(500);
 pub enum Request {
     /// Seats a participant.
     Join(Box<Join>, Sender<Result<Joined, JoinError>>),
+    /// Answers a new offer of the seat of a resume token.
+    Restart(String, Box<SdpOffer>, Sender<Result<SdpAnswer, JoinError>>),
     /// Ends a seat.
     Leave(String),
     /// Changes the policy.
@@ -81,6 +84,13 @@ impl Handle {
         answer.recv_timeout(Duration::from_secs(5)).ok()
     }
 
+    /// Answers a new offer of a seat; `None` if the room has ended.
+    pub fn restart(&self, token: String, offer: SdpOffer) -> Option<Result<SdpAnswer, JoinError>> {
+        let (reply, answer) = mpsc::channel();
+        self.requests.send(Request::Restart(token, Box::new(offer), reply)).ok()?;
+        answer.recv_timeout(Duration::from_secs(5)).ok()
+    }
+
     /// The state that the room published last.
     #[must_use]
     pub fn published(&self) -> Published {
@@ -103,6 +113,10 @@ fn run(
                 Ok(Request::Join(join, reply)) => {
                     // The asker may have given up; the seat then ends by its deadline.
                     let _ = reply.send(session.join(Instant::now(), *join));
+                }
+                Ok(Request::Restart(token, offer, reply)) => {
+                    // The asker may have given up; its next offer is answered again.
+                    let _ = reply.send(session.restart(Instant::now(), &token, *offer));
                 }
                 Ok(Request::Leave(token)) => session.leave(Instant::now(), &token),
                 Ok(Request::Policy(policy)) => session.set_policy(Instant::now(), policy),

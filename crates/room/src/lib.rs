@@ -14,6 +14,7 @@
 //! Decisions are those of `airbound_senders::conference::room`; this crate carries them out.
 
 pub mod allocator;
+mod arrivals;
 pub mod demo;
 pub mod driver;
 mod forward;

@@ -103,6 +103,9 @@ struct SyntheticArgs {
     /// Time in seconds that is not measured
     #[arg(long, default_value_t = 10)]
     warm_up: u64,
+    /// After the warm-up one participant a second leaves, vanishes or comes back, in turn
+    #[arg(long)]
+    churn: bool,
 }
 
 #[derive(Args)]
@@ -131,6 +134,9 @@ struct Decisions {
     /// Weight of fairness in Plum's utility, 0 to 1
     #[arg(long)]
     rho: Option<f64>,
+    /// Speakers that last-n forwards, 1 to 63
+    #[arg(long)]
+    active: Option<usize>,
 }
 
 fn policy(text: &str) -> Result<RoomPolicy, String> {
@@ -150,6 +156,7 @@ impl Decisions {
             source: self.source.unwrap_or(default.source),
             server: self.server,
             rho: self.rho.unwrap_or(default.rho),
+            active: self.active.unwrap_or(default.active),
             ..default
         };
         config.check().map_err(|error| error.to_string())?;
@@ -269,6 +276,7 @@ fn synthetic(args: SyntheticArgs) -> Result<(), String> {
         slots: usize::from(args.slots),
         time: Duration::from_secs(args.seconds),
         warm_up: Duration::from_secs(args.warm_up),
+        churn: args.churn,
     };
     say(&runner::run(&run).map_err(|error| error.to_string())?.to_string());
     Ok(())

@@ -11,6 +11,7 @@ use str0m::format::Codec;
 use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::Ssrc;
 
+use crate::arrivals::Arrivals;
 use crate::forward::Continuity;
 
 /// Interval at which rates are measured.
@@ -149,6 +150,8 @@ pub(crate) struct Peer {
     pub(crate) sent: Meter,
     /// Its congestion control's estimate of its uplink, as it claims.
     pub(crate) claim: f64,
+    /// The server's own estimate of its uplink, by what arrives.
+    pub(crate) arrivals: Arrivals,
     /// As much of the claim as what arrives makes believable.
     pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.
@@ -204,6 +207,7 @@ impl Peer {
             received: Meter::default(),
             sent: Meter::default(),
             claim: 0.0,
+            arrivals: Arrivals::new(),
             uplink: Gauge::default(),
             downlink: Gauge::default(),
             probe: None,

@@ -25,11 +25,15 @@ pub struct Run {
     pub time: Duration,
     /// The part that is not measured.
     pub warm_up: Duration,
+    /// One participant a second leaves, vanishes without a word or comes back to its seat, in turn; another one takes its place.
+    pub churn: bool,
 }
 
 struct Client {
     synthetic: Synthetic,
     socket: UdpSocket,
+    /// The token of its seat.
+    resume: String,
     /// Received and sent at the end of the warm-up, bytes.
     mark: [u64; 2],
     /// The latest count, and rates of each whole second.
@@ -42,10 +46,16 @@ fn refused(what: &str, error: impl std::fmt::Display) -> io::Error {
 }
 
 /// Asks the page to seat a participant.
-fn join(host: &str, token: &str, name: &str, offer: &Value) -> io::Result<SdpAnswer> {
+fn join(
+    host: &str,
+    token: &str,
+    name: &str,
+    offer: &Value,
+    resume: Option<&str>,
+) -> io::Result<(SdpAnswer, String)> {
     let mut connection =
         TcpStream::connect(host).map_err(|error| refused("the room cannot be reached", error))?;
-    let body = json!({"name": name, "offer": offer}).to_string();
+    let body = json!({"name": name, "offer": offer, "resume": resume}).to_string();
     write!(
         connection,
         "POST /join HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -59,12 +69,13 @@ fn join(host: &str, token: &str, name: &str, offer: &Value) -> io::Result<SdpAns
     }
     let reply: Value =
         serde_json::from_str(body).map_err(|error| refused("the room answers no JSON", error))?;
-    serde_json::from_value(reply["answer"].clone())
-        .map_err(|error| refused("the room answers without SDP", error))
+    let answer = serde_json::from_value(reply["answer"].clone())
+        .map_err(|error| refused("the room answers without SDP", error))?;
+    Ok((answer, reply["resume"].as_str().unwrap_or_default().to_owned()))
 }
 
 impl Client {
-    fn new(run: &Run, number: usize) -> io::Result<Self> {
+    fn new(run: &Run, number: usize, resume: Option<&str>) -> io::Result<Self> {
         let (base, token) =
             run.address.split_once('#').ok_or_else(|| io::Error::other("the address has no token"))?;
         let host = base.trim_start_matches("http://").trim_end_matches('/');
@@ -79,9 +90,9 @@ impl Client {
         let (mut synthetic, offer) = Synthetic::new(Instant::now(), own, run.camera, slots)
             .map_err(|error| refused("no offer", error))?;
         let offer = serde_json::to_value(offer).map_err(|error| refused("no offer", error))?;
-        let answer = join(host, token, &format!("synthetic {number}"), &offer)?;
+        let (answer, resume) = join(host, token, &format!("synthetic {number}"), &offer, resume)?;
         synthetic.accept(answer).map_err(|error| refused("the answer does not fit", error))?;
-        Ok(Self { synthetic, socket, mark: [0; 2], second: 0, rates: Vec::new() })
+        Ok(Self { synthetic, socket, resume, mark: [0; 2], second: 0, rates: Vec::new() })
     }
 
     fn step(&mut self, buffer: &mut [u8]) {
@@ -107,11 +118,27 @@ pub fn run(run: &Run) -> io::Result<Value> {
     let mut clients: Vec<Client> = Vec::new();
     let mut buffer = vec![0; 2048];
     let begin = Instant::now();
+    let (mut change, mut replaced) = (run.warm_up, 0_usize);
     let mut measured = None;
     let mut second = begin + run.warm_up + Duration::from_secs(1);
     while begin.elapsed() < run.time {
         if clients.len() < run.count && begin.elapsed() >= Duration::from_millis(60) * clients.len() as u32 {
-            clients.push(Client::new(run, clients.len() + 1)?);
+            clients.push(Client::new(run, clients.len() + 1, None)?);
+        }
+        if run.churn && clients.len() == run.count && begin.elapsed() >= change {
+            change += Duration::from_secs(1);
+            replaced += 1;
+            let place = replaced % run.count;
+            let resume = match replaced % 3 {
+                0 => {
+                    clients[place].synthetic.say(r#"{"t":"leave"}"#);
+                    clients[place].step(&mut buffer);
+                    None
+                }
+                1 => None,
+                _ => Some(clients[place].resume.clone()),
+            };
+            clients[place] = Client::new(run, place + 1, resume.as_deref())?;
         }
         clients.iter_mut().for_each(|client| client.step(&mut buffer));
         let now = Instant::now();
@@ -121,6 +148,7 @@ pub fn run(run: &Run) -> io::Result<Value> {
                 let counts = client.synthetic.counts();
                 client.mark = [counts.received, counts.sent];
                 client.second = counts.received;
+                client.synthetic.forget_gaps();
             }
         }
         if now >= second {
@@ -145,6 +173,7 @@ pub fn run(run: &Run) -> io::Result<Value> {
                 "sent_mbps": rate(counts.sent - client.mark[1]),
                 "held_mbps": client.synthetic.limit() * 1e-6,
                 "estimate_mbps": client.synthetic.estimate() * 1e-6,
+                "longest_gap_ms": client.synthetic.longest_gap().as_millis() as u64,
                 "packets": counts.packets, "keys": counts.keys, "notices": counts.notices,
                 "seconds_mbps": client.rates.iter().map(|rate| (rate * 100.0).round() / 100.0).collect::<Vec<_>>(),
             })

@@ -36,6 +36,8 @@ const LEAST_LAYER: f64 = 8e3;
 const SPEECH: i8 = -45;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
+/// Bytes around a payload: RTP with extensions, SRTP's tag, UDP, IPv4.
+const HEADERS: usize = 20 + 10 + 28;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
 
@@ -73,6 +75,9 @@ pub enum JoinError {
     /// The offer is no offer, or str0m does not accept it.
     #[error("the offer is not acceptable: it needs VP8 video in sections that send or receive only")]
     Offer,
+    /// The seat is gone.
+    #[error("this seat is gone: join again")]
+    Gone,
 }
 
 /// A line of the log.
@@ -193,6 +198,24 @@ impl Session {
         if let Some(id) = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id) {
             self.part(id);
         }
+    }
+
+    /// Answers a new offer of a seated participant, as after a change of its network (ICE restart); its media go on.
+    ///
+    /// # Errors
+    /// The token seats no participant, or the offer is not acceptable.
+    pub fn restart(&mut self, now: Instant, token: &str, offer: SdpOffer) -> Result<SdpAnswer, JoinError> {
+        self.now = now;
+        let id = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id);
+        let id = id.ok_or(JoinError::Gone)?;
+        let mut answer = Err(JoinError::Offer);
+        self.mutate(id, |rtc| answer = rtc.sdp_api().accept_offer(offer).map_err(|_| JoinError::Offer));
+        if answer.is_ok() {
+            let name = self.name(id).to_owned();
+            self.note(format!("{name} changes its network"));
+        }
+        self.handle_events();
+        answer
     }
 
     /// Changes the policy.
@@ -421,6 +444,10 @@ impl Session {
     fn on_packet(&mut self, id: ClientId, packet: &RtpPacket) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let stream = packet.header.ssrc;
+        let values = &packet.header.ext_vals;
+        if let (Some(number), Some(sent)) = (values.transport_cc, values.abs_send_time) {
+            peer.arrivals.on_packet(packet.timestamp, number, sent, packet.payload.len() + HEADERS);
+        }
         let known = peer.streams.get(&*stream).copied();
         let found = known.or_else(|| {
             let mut api = peer.rtc.direct_api();

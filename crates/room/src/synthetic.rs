@@ -1,7 +1,7 @@
 //! Synthetic participants: simulcast VP8 of real small frames, padded with zeros to any bitrate, which browsers decode. They follow notices
 //! and report estimates as the page does. Without sockets or a clock of their own.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,8 @@ pub struct Synthetic {
     limit: f64,
     notice: u64,
     counts: Counts,
+    /// For each section on which it watches: the latest packet, and the longest time without one.
+    gaps: BTreeMap<Mid, (Instant, Duration)>,
     view: Option<Value>,
     datagrams: VecDeque<(SocketAddr, Vec<u8>)>,
 }
@@ -161,6 +163,7 @@ impl Synthetic {
             limit: 0.0,
             notice: 0,
             counts: Counts::default(),
+            gaps: BTreeMap::new(),
             view: None,
             datagrams: VecDeque::new(),
         };
@@ -177,6 +180,19 @@ impl Synthetic {
         }
         self.mutate(|_| {});
         Ok(())
+    }
+
+    /// Moves to another address, as after a change of network; returns the offer for the new way.
+    pub fn renew(&mut self, address: SocketAddr) -> Option<SdpOffer> {
+        self.address = address;
+        let mut change = self.rtc.sdp_api();
+        change.ice_restart(false);
+        let (offer, pending) = change.apply()?;
+        self.pending = Some(pending);
+        if let Ok(candidate) = Candidate::host(address, "udp") {
+            self.rtc.add_local_candidate(candidate);
+        }
+        Some(offer)
     }
 
     /// Its counts.
@@ -201,6 +217,24 @@ impl Synthetic {
     #[must_use]
     pub const fn estimate(&self) -> f64 {
         self.estimate
+    }
+
+    /// The longest time without a packet of a picture that came before and after it.
+    #[must_use]
+    pub fn longest_gap(&self) -> Duration {
+        self.gaps.values().map(|(_, longest)| *longest).max().unwrap_or_default()
+    }
+
+    /// The same for the section of a name alone.
+    #[must_use]
+    pub fn longest_gap_of(&self, section: &str) -> Duration {
+        let found = self.gaps.iter().find(|(mid, _)| mid.to_string() == section);
+        found.map_or(Duration::ZERO, |(_, (_, longest))| *longest)
+    }
+
+    /// Begins to measure gaps anew.
+    pub fn forget_gaps(&mut self) {
+        self.gaps.values_mut().for_each(|(_, longest)| *longest = Duration::ZERO);
     }
 
     /// The latest view that the room has told it.
@@ -299,6 +333,14 @@ impl Synthetic {
             Event::RtpPacket(packet) => {
                 self.counts.packets += 1;
                 self.counts.received += packet.payload.len() as u64;
+                let ssrc = packet.header.ssrc;
+                let mid = self.rtc.direct_api().stream_rx(&ssrc).map(|stream| stream.mid());
+                if let Some(mid) = mid {
+                    let (latest, longest) =
+                        self.gaps.entry(mid).or_insert((packet.timestamp, Duration::ZERO));
+                    *longest = (*longest).max(packet.timestamp.saturating_duration_since(*latest));
+                    *latest = packet.timestamp.max(*latest);
+                }
             }
             _ => {}
         }

@@ -63,6 +63,13 @@ struct Joining {
     resume: Option<String>,
 }
 
+/// The body of a request for new ways of a seat.
+#[derive(Deserialize)]
+struct Restarting {
+    offer: SdpOffer,
+    resume: String,
+}
+
 #[derive(Deserialize)]
 struct Choosing {
     policy: RoomPolicy,
@@ -169,10 +176,11 @@ impl Web {
                 kind: "text/plain; version=0.0.4",
                 body: open.handle.published().metrics.into_bytes(),
             }),
-            ("POST", "/join" | "/policy" | "/leave") if !self.is_own_origin(request) => {
+            ("POST", "/join" | "/restart" | "/policy" | "/leave") if !self.is_own_origin(request) => {
                 Answer::refusal(403, "pages of this origin may not ask here")
             }
             ("POST", "/join") => self.join(request),
+            ("POST", "/restart") => self.restart(request),
             ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
                 let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
                     return Answer::refusal(400, "the policy is plain, last-n or plum");
@@ -277,6 +285,25 @@ impl Web {
                 rooms.remove(&pass.room);
                 Answer::refusal(503, "the room has ended; the next request starts it again")
             }
+        }
+    }
+
+    fn restart(&self, request: &Request) -> Answer {
+        let pass = match self.pass(request) {
+            Ok(pass) => pass,
+            Err(refusal) => return refusal,
+        };
+        let Ok(again) = serde_json::from_slice::<Restarting>(&request.body) else {
+            return Answer::refusal(400, "a request to restart has an offer and the token of a seat");
+        };
+        let handle = match self.admit(&pass.room) {
+            Ok(handle) => handle,
+            Err(refusal) => return refusal,
+        };
+        match handle.restart(again.resume, again.offer) {
+            Some(Ok(answer)) => Answer::json(json!({"answer": answer}).to_string()),
+            Some(Err(error)) => Answer::refusal(400, &error.to_string()),
+            None => Answer::refusal(503, "the room has ended"),
         }
     }
 

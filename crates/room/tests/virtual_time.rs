@@ -107,6 +107,24 @@ fn losses_an_absence_and_lies_stay_with_their_participant() {
 }
 
 #[test]
+fn a_change_of_network_keeps_the_seat_and_the_pictures() {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..3).for_each(|_| world.add(0.8e6, WIDE, 3));
+    world.run_until(12.0);
+    let (id, address) = (world.guests[0].id, "10.9.9.9:4100".parse().expect("an address"));
+    world.guests[0].address = address;
+    let offer = world.guests[0].synthetic.renew(address).expect("an offer");
+    let copy = serde_json::from_value(serde_json::to_value(&offer).expect("JSON")).expect("an offer");
+    assert!(world.session.restart(world.now, "another token", copy).is_err());
+    let answer = world.session.restart(world.now, "token 1", offer).expect("an answer");
+    world.guests[0].synthetic.accept(answer).expect("the answer fits");
+    world.run_until(16.0);
+    let received = world.received_until(22.0);
+    assert!(received.iter().all(|rate| *rate > 0.5e6), "{received:?}");
+    assert_eq!((world.session.members(), world.guests[0].id), (3, id));
+}
+
+#[test]
 fn virtual_time_is_fast() {
     let began = std::time::Instant::now();
     let mut world = World::new(config(RoomPolicy::Plain));

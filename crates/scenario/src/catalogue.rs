@@ -66,7 +66,7 @@ const CHAPTERS: &[Chapter] = &[
             ("last-n", "only the latest speakers are forwarded"),
             ("tack", "fewer acknowledgements"),
             ("plum", "coordinated bitrates"),
-            ("room", "simulcast layers, estimates that may be lower bounds, dwell times"),
+            ("room", "scalable layers, estimates that may be lower bounds, dwell times"),
         ],
     },
     Chapter {

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
-use super::check;
+use super::{Batch, check};
 
 /// `UDP_SEGMENT`, `UDP_GRO` (include/uapi/linux/udp.h), of level `SOL_UDP`.
 const UDP_SEGMENT: libc::c_int = 103;
@@ -44,26 +44,31 @@ pub(crate) fn set_udp_option(fd: BorrowedFd<'_>, option: UdpOption, is_v6: bool)
     check(result.into()).map(drop)
 }
 
+/// Binds a socket to an interface: what it sends leaves there, and what arrives elsewhere is not its own.
+pub(crate) fn bind_to_device(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_BINDTODEVICE);
+    // SAFETY: the kernel reads as many bytes of the name as it has.
+    let result =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, name.as_ptr().cast(), name.len() as _) };
+    check(result.into()).map(drop)
+}
+
 /// Control data of one message, aligned as the kernel writes it.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-/// Room for several datagrams with their addresses and stamps, filled by one system call.
+/// A batch of datagrams with their addresses and stamps.
 pub(crate) struct Datagrams {
-    /// Content of all slots, contiguous; the kernel writes here, through `headers`. So it does in the next two.
-    room: NonNull<[u8]>,
+    batch: Batch,
+    /// The kernel writes names and control data here, through the headers of the batch.
     names: NonNull<[libc::sockaddr_storage]>,
     controls: NonNull<[Control]>,
-    _parts: Box<[libc::iovec]>,
-    headers: Box<[libc::mmsghdr]>,
-    size: usize,
-    received: usize,
 }
 
 impl std::fmt::Debug for Datagrams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Datagrams").field("slots", &self.headers.len()).finish_non_exhaustive()
+        f.debug_struct("Datagrams").field("batch", &self.batch).finish_non_exhaustive()
     }
 }
 
@@ -81,77 +86,44 @@ pub(crate) struct Datagram<'a> {
 impl Datagrams {
     /// `slots` (1 to 1024) of at most `size` bytes.
     pub(crate) fn new(slots: usize, size: usize) -> Self {
-        let slots = slots.clamp(1, 1024);
-        let room = NonNull::from(Box::leak(vec![0u8; slots * size].into_boxed_slice()));
+        let mut batch = Batch::new(slots, size);
+        let slots = batch.capacity();
         // SAFETY: all bytes zero is a valid sockaddr_storage.
         let name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
         let names = NonNull::from(Box::leak(vec![name; slots].into_boxed_slice()));
         let controls = NonNull::from(Box::leak(vec![Control([0; CONTROL]); slots].into_boxed_slice()));
-        let first = room.cast::<u8>();
-        let mut parts: Box<[libc::iovec]> = (0..slots)
-            .map(|slot| libc::iovec {
-                // SAFETY: `slot * size` lies within the room.
-                iov_base: unsafe { first.add(slot * size) }.as_ptr().cast(),
-                iov_len: size,
-            })
-            .collect();
-        let start = parts.as_mut_ptr();
-        let headers = (0..slots)
-            .map(|slot| {
-                // SAFETY: all bytes zero is a valid mmsghdr.
-                let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
-                // SAFETY: there are as many parts, names and controls as slots.
-                unsafe {
-                    header.msg_hdr.msg_iov = start.add(slot);
-                    header.msg_hdr.msg_name =
-                        names.cast::<libc::sockaddr_storage>().add(slot).as_ptr().cast();
-                    header.msg_hdr.msg_control = controls.cast::<Control>().add(slot).as_ptr().cast();
-                }
-                header.msg_hdr.msg_iovlen = 1;
-                header
-            })
-            .collect();
-        let mut made = Self { room, names, controls, _parts: parts, headers, size, received: slots };
-        made.reset();
+        for (slot, header) in batch.headers.iter_mut().enumerate() {
+            // SAFETY: there are as many names and controls as headers.
+            unsafe {
+                header.msg_hdr.msg_name = names.cast::<libc::sockaddr_storage>().add(slot).as_ptr().cast();
+                header.msg_hdr.msg_control = controls.cast::<Control>().add(slot).as_ptr().cast();
+            }
+        }
+        let mut made = Self { batch, names, controls };
+        made.put_lengths(slots);
         made
     }
 
-    /// Restores the lengths of name and control data that the kernel has changed.
-    fn reset(&mut self) {
-        for header in self.headers.iter_mut().take(self.received) {
+    /// Writes the lengths of name and control data, which the kernel has changed in the first `count` headers.
+    fn put_lengths(&mut self, count: usize) {
+        for header in self.batch.headers.iter_mut().take(count) {
             header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
             header.msg_hdr.msg_controllen = CONTROL as _;
         }
-        self.received = 0;
     }
 
     /// Receives pending datagrams, without waiting. Replaces those of the last call.
     pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
-        self.reset();
-        // SAFETY: each header points to a slot, a name and control data of the lengths that it names; all live as long as `self`, and
-        // nothing else refers to them meanwhile (`&mut self`).
-        let received = unsafe {
-            libc::recvmmsg(
-                fd.as_raw_fd(),
-                self.headers.as_mut_ptr(),
-                self.headers.len() as libc::c_uint,
-                libc::MSG_DONTWAIT as _,
-                ptr::null_mut(),
-            )
-        };
-        self.received = check(received.into())? as usize;
-        Ok(self.received)
+        self.put_lengths(self.batch.received);
+        self.batch.receive(fd)
     }
 
     /// The datagrams of the last call, without truncated ones.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Datagram<'_>> {
         // SAFETY: `self` owns these, and the kernel does not write there while `self` is borrowed.
-        let (room, names) = unsafe { (self.room.as_ref(), self.names.as_ref()) };
-        self.headers.iter().take(self.received).enumerate().filter_map(move |(slot, header)| {
-            if header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
-                return None;
-            }
-            let bytes = room.get(slot * self.size..)?.get(..(header.msg_len as usize).min(self.size))?;
+        let names = unsafe { self.names.as_ref() };
+        self.batch.datagrams().zip(&self.batch.headers).zip(names).filter_map(|((bytes, header), name)| {
+            let bytes = bytes?;
             let (mut stamp, mut segment) = (None, None);
             // SAFETY: the kernel has filled the control data of this header, which `self` owns, as far as its length says; the macros
             // stay within that.
@@ -169,7 +141,7 @@ impl Datagrams {
                     next = libc::CMSG_NXTHDR(&raw const header.msg_hdr, next);
                 }
             }
-            Some(Datagram { from: names.get(slot).and_then(address_of), bytes, segment, stamp })
+            Some(Datagram { from: address_of(name), bytes, segment, stamp })
         })
     }
 }
@@ -178,7 +150,6 @@ impl Drop for Datagrams {
     fn drop(&mut self) {
         // SAFETY: they were leaked in `new`, and are freed once.
         unsafe {
-            drop(Box::from_raw(self.room.as_ptr()));
             drop(Box::from_raw(self.names.as_ptr()));
             drop(Box::from_raw(self.controls.as_ptr()));
         }
@@ -241,6 +212,25 @@ pub(crate) struct Message<'a> {
     /// `None` on a connected socket.
     pub(crate) to: Option<SocketAddr>,
     pub(crate) datagrams: &'a [io::IoSlice<'a>],
+    /// Time of sending in ns by the clock of [`UdpOption::SendTime`]; `None` for at once.
+    pub(crate) leaves: Option<u64>,
+}
+
+/// Writes control data of one kind. Returns its length with padding.
+fn put_control<T>(room: &mut [u8], level: libc::c_int, kind: libc::c_int, value: T) -> usize {
+    let length = size_of::<T>() as libc::c_uint;
+    // SAFETY: CMSG_SPACE and CMSG_LEN compute numbers.
+    let (space, own) = unsafe { (libc::CMSG_SPACE(length), libc::CMSG_LEN(length)) };
+    assert!(room.len() >= space as usize, "the room is a constant of this file");
+    let control = room.as_mut_ptr().cast::<libc::cmsghdr>();
+    // SAFETY: there is room for a header and the value, as just checked; the value follows the header.
+    unsafe {
+        let mut header: libc::cmsghdr = std::mem::zeroed();
+        (header.cmsg_level, header.cmsg_type, header.cmsg_len) = (level, kind, own as _);
+        control.write_unaligned(header);
+        libc::CMSG_DATA(control).cast::<T>().write_unaligned(value);
+    }
+    space as usize
 }
 
 /// Sends messages in order, without waiting. Returns how many the kernel took, at least one without an error.
@@ -262,18 +252,16 @@ pub(crate) fn send_messages(fd: BorrowedFd<'_>, messages: &[Message<'_>]) -> io:
         // An IoSlice has the layout of an iovec. The kernel does not write there.
         header.msg_iov = message.datagrams.as_ptr().cast_mut().cast();
         header.msg_iovlen = message.datagrams.len() as _;
+        let mut used = 0;
         if let [first, _, ..] = message.datagrams {
+            used += put_control(&mut control.0[used..], libc::SOL_UDP, UDP_SEGMENT, first.len() as u16);
+        }
+        if let Some(leaves) = message.leaves {
+            used += put_control(&mut control.0[used..], libc::SOL_SOCKET, libc::SCM_TXTIME, leaves);
+        }
+        if used > 0 {
             header.msg_control = ptr::from_mut(control).cast();
-            // SAFETY: CMSG_SPACE computes a number.
-            header.msg_controllen = unsafe { libc::CMSG_SPACE(2) } as _;
-            // SAFETY: the control data has room for a header and two bytes, and is aligned.
-            unsafe {
-                let cmsg = libc::CMSG_FIRSTHDR(ptr::from_ref(header));
-                (*cmsg).cmsg_level = libc::SOL_UDP;
-                (*cmsg).cmsg_type = UDP_SEGMENT;
-                (*cmsg).cmsg_len = libc::CMSG_LEN(2) as _;
-                libc::CMSG_DATA(cmsg).cast::<u16>().write_unaligned(first.len() as u16);
-            }
+            header.msg_controllen = used as _;
         }
     }
     // SAFETY: the first `count` headers point to names, control data and datagrams that live until the call returns.

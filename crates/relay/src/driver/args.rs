@@ -58,6 +58,9 @@ pub(super) struct EdgeOptions {
     /// Largest datagram that is tried, in bytes [default: 1472]
     #[arg(long, value_name = "BYTES")]
     pub(super) largest: Option<u32>,
+    /// Interface of the clients whose fq sends each packet at its time; the edge then wakes less often
+    #[arg(long, value_name = "INTERFACE")]
+    pub(super) txtime: Option<String>,
     /// Address of the metrics, or "off" [default: 127.0.0.1:9479]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics: Option<String>,
@@ -130,7 +133,7 @@ impl EdgeOptions {
     pub(super) fn with_file(mut self) -> Result<Self, RelayError> {
         if let Some(path) = self.config.clone() {
             let file: Self = read(&path)?;
-            merge!(self, file, listen to keys start least most target largest metrics journal);
+            merge!(self, file, listen to keys start least most target largest txtime metrics journal);
         }
         Ok(self)
     }

@@ -1,7 +1,6 @@
 //! The client's program.
 
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 
 use airbound_linux::nl80211::Wireless;
 use airbound_linux::udp::{ReceiveBatch, UdpSocket, stamp_now};
@@ -13,15 +12,14 @@ use super::edge::bind;
 use super::error::RelayError;
 use super::journal::Journal;
 use super::keys::KeyFile;
+use super::turns::{self, Collected, End, Sending};
 use super::wait::Waiter;
-use super::{CHORES, entropy, metrics, say, settle};
-use crate::protocol::{Client, ClientConfig, LARGEST_DATAGRAM, Transmit};
+use super::{entropy, metrics, say, settle};
+use crate::protocol::{Client, ClientConfig, LARGEST_DATAGRAM};
 
 /// The numbers of the sockets towards the edge and the application.
 const EDGE: u64 = 0;
 const APPLICATION: u64 = 1;
-/// Datagrams sent by one call.
-const BATCH: usize = 64;
 
 /// Source of the PHY rate.
 enum Phy {
@@ -92,43 +90,16 @@ pub(super) fn run(options: ClientOptions) -> Result<(), RelayError> {
         application,
         waiter,
         journal,
+        phy,
+        keys,
+        metrics: shared,
         batch: ReceiveBatch::default(),
-        sending: Vec::with_capacity(BATCH),
-        arena: Vec::new(),
-        ends: Vec::new(),
+        sending: Sending::default(),
+        down: Collected::default(),
         peer: None,
     };
-    driver.journal.note(
-        now,
-        "started",
-        json!({ "listen": listen.to_string(), "edge": edge.to_string() }),
-        "it was asked for",
-    );
-    let (mut chores, mut ready) = (now, Vec::new());
-    while !end.load(Ordering::Relaxed) {
-        let now = airbound_linux::now();
-        if now >= chores {
-            chores = now + CHORES;
-            let _ = driver.client.phy_rate(phy.rate());
-            if keys.has_changed() {
-                driver.take_keys(now, &mut keys);
-            }
-            if let Some(shared) = &shared {
-                let (counts, joined) = (driver.client.counts(), driver.client.is_joined());
-                let text = metrics::of_client(&counts, joined, driver.client.mtu(), metrics::cpu_seconds());
-                metrics::put(shared, text);
-            }
-        }
-        driver.turn();
-        driver.waiter.wait(driver.client.next_deadline().min(chores), &mut ready);
-        for number in &ready {
-            if *number == EDGE { driver.read_edge() } else { driver.read_application() }
-        }
-    }
-    let now = airbound_linux::now();
-    driver.client.close(now);
-    driver.turn();
-    driver.journal.note(now, "ended", json!({}), "a signal asked for it");
+    let started = json!({ "listen": listen.to_string(), "edge": edge.to_string() });
+    turns::run(&mut driver, &end, started);
     Ok(())
 }
 
@@ -138,61 +109,77 @@ struct Driver {
     application: UdpSocket,
     waiter: Waiter,
     journal: Journal,
+    phy: Phy,
+    keys: KeyFile,
+    metrics: Option<metrics::Shared>,
     batch: ReceiveBatch,
-    sending: Vec<Transmit>,
-    /// Content of datagrams for the application, and their ends.
-    arena: Vec<u8>,
-    ends: Vec<usize>,
+    sending: Sending,
+    /// Datagrams for the application.
+    down: Collected<()>,
     /// The application's address: where its last datagram came from.
     peer: Option<SocketAddr>,
 }
 
-impl Driver {
-    /// Sends what is due, and notes what happened.
+impl End for Driver {
+    fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    fn chores(&mut self, now: Instant) {
+        let _ = self.client.phy_rate(self.phy.rate());
+        if self.keys.has_changed() {
+            self.take_keys(now);
+        }
+        if let Some(shared) = &self.metrics {
+            let (counts, joined) = (self.client.counts(), self.client.is_joined());
+            let text = metrics::of_client(&counts, joined, self.client.mtu(), metrics::cpu_seconds());
+            metrics::put(shared, text);
+        }
+    }
+
     fn turn(&mut self) {
         let now = airbound_linux::now();
         self.client.tick(now);
         while let Some(event) = self.client.event() {
             self.journal.event(now, &event);
         }
-        loop {
-            while self.sending.len() < BATCH
-                && let Some(transmit) = self.client.transmit()
-            {
-                self.sending.push(transmit);
-            }
-            if self.sending.is_empty() {
-                return;
-            }
-            self.socket.send(self.sending.iter().map(|transmit| (Some(transmit.to), &transmit.bytes[..])));
-            for transmit in self.sending.drain(..) {
-                self.client.recycle(transmit.bytes);
-            }
-        }
+        self.sending.send_all(&mut self.client, &mut self.socket, Client::transmit, Client::recycle);
     }
 
+    fn next_deadline(&self) -> Option<Instant> {
+        Some(self.client.next_deadline())
+    }
+
+    fn read(&mut self, number: u64) {
+        if number == EDGE { self.read_edge() } else { self.read_application() }
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.client.close(now);
+    }
+}
+
+impl Driver {
     fn read_edge(&mut self) {
         // An error of a socket that is not connected is about a datagram sent earlier: the edge is not there.
         let _ = self.socket.receive(&mut self.batch);
         let (now, stamps) = (airbound_linux::now(), stamp_now());
-        self.arena.clear();
-        self.ends.clear();
+        self.down.clear();
         for datagram in self.batch.iter() {
             let stamp = datagram.stamp.unwrap_or(stamps);
             let brought = self.client.receive(now, stamp, Some(stamps), datagram.from, datagram.bytes);
             if let Some(payload) = brought {
-                self.arena.extend_from_slice(payload);
-                self.ends.push(self.arena.len());
+                self.down.push((), payload);
             }
         }
         let Some(peer) = self.peer else { return };
-        let mut begin = 0;
-        let arena = &self.arena;
-        self.application.send(self.ends.iter().map(|end| {
-            let datagram = arena.get(begin..*end).unwrap_or_default();
-            begin = *end;
-            (Some(peer), datagram)
-        }));
+        for (_, group) in self.down.groups() {
+            self.application.send(group.map(|datagram| (Some(peer), datagram)));
+        }
     }
 
     fn read_application(&mut self) {
@@ -205,8 +192,8 @@ impl Driver {
         }
     }
 
-    fn take_keys(&mut self, now: Instant, keys: &mut KeyFile) {
-        match keys.read() {
+    fn take_keys(&mut self, now: Instant) {
+        match self.keys.read() {
             Ok(list) => {
                 self.client.set_keys(now, list);
                 self.journal.note(now, "keys", json!({}), "the file has changed");

@@ -2,24 +2,24 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 
 use airbound_linux::udp::{ReceiveBatch, UdpSocket};
 use airbound_senders::stream::StreamConfig;
+use airbound_units::Instant;
 use serde_json::json;
 
 use super::args::{self, EdgeOptions, required};
 use super::error::RelayError;
 use super::journal::Journal;
 use super::keys::KeyFile;
+use super::times::SendTimes;
+use super::turns::{self, Collected, End, Sending};
 use super::wait::Waiter;
-use super::{CHORES, earlier, entropy, metrics, say, settle};
-use crate::protocol::{ClientId, ClientRow, Edge, EdgeConfig, Event, Transmit};
+use super::{entropy, metrics, say, settle};
+use crate::protocol::{ClientId, ClientRow, Edge, EdgeConfig, Event};
 
 /// The number of the clients' socket; those of backends are the clients' numbers.
 const CLIENTS: u64 = u64::MAX;
-/// Datagrams sent by one call.
-const BATCH: usize = 64;
 /// The metrics' usual address.
 const METRICS: ([u8; 4], u16) = ([127, 0, 0, 1], 9479);
 
@@ -34,6 +34,7 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
     let metrics_at = args::metrics(options.metrics.as_deref(), Some(SocketAddr::from(METRICS)))?;
     let socket = bind(listen)?;
     socket.probe_path()?;
+    let times = options.txtime.as_deref().map(|interface| SendTimes::ask(interface, &socket)).transpose()?;
     // The backend has to be reachable; the socket is not used.
     drop(backend(to).map_err(|error| RelayError::Input(format!("there is no way to {to}: {error}")))?);
     if options.dry_run {
@@ -42,10 +43,15 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         let (start, most) = (config.stream.start, config.stream.most);
         let metrics = metrics_at.map_or("off".to_owned(), |address| address.to_string());
         return say(&format!(
-            "edge at {listen}, backend {to}, {} clients ({}), {start} to {most} each, level {}, metrics {metrics}: nothing was started",
+            "edge at {listen}, backend {to}, {} client{} ({}), {start} to {most} each, level {}, metrics {metrics}{}: nothing was started",
             names.len(),
+            if names.len() == 1 { "" } else { "s" },
             names.join(" "),
             config.stream.target,
+            times.map_or(String::new(), |times| format!(
+                ", packets sent at their times by {}",
+                times.interface()
+            )),
         ));
     }
     let journal = Journal::open(options.journal.as_deref())?;
@@ -61,37 +67,16 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         to,
         waiter,
         journal,
+        keys,
+        times,
+        metrics: shared,
         batch: ReceiveBatch::default(),
-        sending: Vec::with_capacity(BATCH),
-        arena: Vec::new(),
-        up: Vec::new(),
+        sending: Sending::default(),
+        up: Collected::default(),
         refused: 0,
     };
-    let now = airbound_linux::now();
-    driver.journal.note(
-        now,
-        "started",
-        json!({ "listen": listen.to_string(), "to": to.to_string() }),
-        "it was asked for",
-    );
-    let (mut chores, mut ready) = (now, Vec::new());
-    while !end.load(Ordering::Relaxed) {
-        let now = airbound_linux::now();
-        if now >= chores {
-            chores = now + CHORES;
-            driver.look_at_keys(&mut keys);
-            if let Some(shared) = &shared {
-                let rows: Vec<ClientRow> = driver.edge.rows().map(|(_, row)| row).collect();
-                let text =
-                    metrics::of_edge(&rows, &driver.edge.counts(), driver.refused, metrics::cpu_seconds());
-                metrics::put(shared, text);
-            }
-        }
-        driver.turn();
-        driver.waiter.wait(earlier(driver.edge.next_deadline(), chores), &mut ready);
-        driver.read(&ready);
-    }
-    driver.journal.note(airbound_linux::now(), "ended", json!({}), "a signal asked for it");
+    let started = json!({ "listen": listen.to_string(), "to": to.to_string() });
+    turns::run(&mut driver, &end, started);
     Ok(())
 }
 
@@ -130,38 +115,61 @@ struct Driver {
     to: SocketAddr,
     waiter: Waiter,
     journal: Journal,
+    keys: KeyFile,
+    times: Option<SendTimes>,
+    metrics: Option<metrics::Shared>,
     batch: ReceiveBatch,
-    sending: Vec<Transmit>,
-    /// Content of datagrams for the backend, and their clients and ends.
-    arena: Vec<u8>,
-    up: Vec<(ClientId, usize)>,
+    sending: Sending,
+    /// Datagrams for the backend, by client.
+    up: Collected<ClientId>,
     /// Datagrams that the kernel did not take.
     refused: u64,
 }
 
-impl Driver {
-    /// Sends what is due, and notes what happened.
+impl End for Driver {
+    fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    fn chores(&mut self, now: Instant) {
+        self.look_at_keys(now);
+        if let Some((ahead, fields, why)) = self.times.as_mut().and_then(SendTimes::look) {
+            self.edge.hand_over_ahead(ahead);
+            self.journal.note(now, "send-times", fields, &why);
+        }
+        if let Some(shared) = &self.metrics {
+            let rows: Vec<ClientRow> = self.edge.rows().map(|(_, row)| row).collect();
+            let text = metrics::of_edge(&rows, &self.edge.counts(), self.refused, metrics::cpu_seconds());
+            metrics::put(shared, text);
+        }
+    }
+
     fn turn(&mut self) {
         let now = airbound_linux::now();
         self.edge.tick(now);
+        self.take_events(now);
+        let next = |edge: &mut Edge| edge.transmit(now);
+        self.refused += self.sending.send_all(&mut self.edge, &mut self.socket, next, Edge::recycle);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.edge.next_deadline()
+    }
+
+    fn read(&mut self, number: u64) {
+        if number == CLIENTS { self.read_clients() } else { self.read_backend(number) }
+    }
+}
+
+impl Driver {
+    fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.edge.event() {
             self.journal.event(now, &event);
             self.follow(&event);
-        }
-        loop {
-            while self.sending.len() < BATCH
-                && let Some(transmit) = self.edge.transmit(now)
-            {
-                self.sending.push(transmit);
-            }
-            if self.sending.is_empty() {
-                return;
-            }
-            let datagrams = self.sending.iter().map(|transmit| (Some(transmit.to), &transmit.bytes[..]));
-            self.refused += self.socket.send(datagrams) as u64;
-            for transmit in self.sending.drain(..) {
-                self.edge.recycle(transmit.bytes);
-            }
         }
     }
 
@@ -193,41 +201,21 @@ impl Driver {
         }
     }
 
-    fn read(&mut self, ready: &[u64]) {
-        for number in ready {
-            if *number == CLIENTS { self.read_clients() } else { self.read_backend(*number) }
-        }
-    }
-
     fn read_clients(&mut self) {
         // An error of a socket that is not connected is about a datagram sent earlier.
         let _ = self.socket.receive(&mut self.batch);
         let now = airbound_linux::now();
-        self.arena.clear();
         self.up.clear();
         for datagram in self.batch.iter() {
             if let Some((client, payload)) = self.edge.receive(now, datagram.from, datagram.bytes) {
-                self.arena.extend_from_slice(payload);
-                self.up.push((client, self.arena.len()));
+                self.up.push(client, payload);
             }
         }
         // A first packet has brought a client's keys into force: its socket is needed now.
-        while let Some(event) = self.edge.event() {
-            self.journal.event(now, &event);
-            self.follow(&event);
-        }
-        let mut begin = 0;
-        for group in self.up.chunk_by(|one, other| one.0 == other.0) {
-            let Some((client, _)) = group.first() else { continue };
-            let arena = &self.arena;
-            let datagrams = group.iter().map(|(_, end)| {
-                let datagram = arena.get(begin..*end).unwrap_or_default();
-                begin = *end;
-                (None, datagram)
-            });
-            match self.backends.get_mut(usize::from(client.0)) {
-                Some(Some(socket)) => self.refused += socket.send(datagrams) as u64,
-                _ => datagrams.for_each(drop),
+        self.take_events(now);
+        for (client, group) in self.up.groups() {
+            if let Some(Some(socket)) = self.backends.get_mut(usize::from(client.0)) {
+                self.refused += socket.send(group.map(|datagram| (None, datagram))) as u64;
             }
         }
     }
@@ -245,12 +233,11 @@ impl Driver {
         }
     }
 
-    fn look_at_keys(&mut self, keys: &mut KeyFile) {
-        if !keys.has_changed() {
+    fn look_at_keys(&mut self, now: Instant) {
+        if !self.keys.has_changed() {
             return;
         }
-        let now = airbound_linux::now();
-        let taken = keys.read().map_err(|error| error.to_string()).and_then(|list| {
+        let taken = self.keys.read().map_err(|error| error.to_string()).and_then(|list| {
             self.edge.set_keys(now, &list).map_err(|error| error.to_string())?;
             Ok(list.len())
         });

@@ -74,7 +74,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use airbound_senders::stream::Reason;
-    use airbound_units::BitRate;
+    use airbound_units::{BitRate, Span};
 
     use super::*;
 
@@ -96,7 +96,8 @@ mod tests {
         let shared = Shared::default();
         let mut journal = Journal(LineWriter::to(Box::new(shared.clone())));
         let (client, rate) = ("vr".to_owned(), BitRate::from_mbps(250));
-        let event = Event::Rate { client, rate, level: Some(31.987), reason: Reason::AirFull };
+        let event =
+            Event::Rate { client, rate, level: Some(31.987), reason: Reason::AirFull, distance: Span::ZERO };
         journal.event(Instant::from_nanos(1_500_000_000), &event);
         drop(journal);
         let text = String::from_utf8(shared.0.lock().expect("one thread").clone()).expect("UTF-8");

@@ -7,6 +7,8 @@ mod error;
 mod journal;
 mod keys;
 mod metrics;
+mod times;
+mod turns;
 mod wait;
 
 use std::ffi::OsString;
@@ -15,15 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use airbound_linux::privileges;
-use airbound_units::{Instant, Span};
 use clap::Parser;
 
 use crate::protocol::{Entropy, Key};
 use args::{Cli, Command};
 pub use error::RelayError;
-
-/// Distance of two looks at key file, metrics and PHY rate.
-const CHORES: Span = Span::from_secs(1);
 
 /// Executes the command line and returns the exit code. The first of `arguments` is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -89,9 +87,4 @@ fn settle() -> Result<Arc<AtomicBool>, RelayError> {
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
         .map_err(|error| RelayError::io("wait for signals")(std::io::Error::other(error)))?;
     Ok(end)
-}
-
-/// The earlier of two moments.
-fn earlier(one: Option<Instant>, other: Instant) -> Instant {
-    one.map_or(other, |one| one.min(other))
 }

@@ -8,7 +8,7 @@ use airbound_senders::allocation::ReceiverId;
 use airbound_senders::stream::{Arrival, ReceiverConfig, StreamError, StreamReceiver};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::edge::ClientKey;
+use super::edge_config::ClientKey;
 use super::entropy::Entropy;
 use super::event::Event;
 use super::hello::{Answer, End, Hello, session_of};
@@ -281,7 +281,7 @@ impl Client {
             link.seal(now, Kind::Data, flags, &mut bytes);
             self.counts.up.0 += 1;
             self.counts.up.1 += bytes.len() as u64;
-            self.outbox.push_back(Transmit { to, bytes });
+            self.outbox.push_back(Transmit::now(to, bytes));
         }
     }
 
@@ -289,7 +289,7 @@ impl Client {
         self.counts.up.0 += 1;
         self.counts.up.1 += bytes.len() as u64;
         if self.outbox.len() < WAITING {
-            self.outbox.push_back(Transmit { to, bytes });
+            self.outbox.push_back(Transmit::now(to, bytes));
         }
     }
 

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use core::net::SocketAddr;
 
-use airbound_senders::allocation::{ReceiverId, Share};
-use airbound_senders::stream::{Feedback, StreamConfig, StreamError, StreamSender};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_senders::allocation::ReceiverId;
+use airbound_senders::stream::{Feedback, StreamError, StreamSender};
+use airbound_units::{ByteCount, Instant, Span};
 
+use super::edge_config::{ClientId, ClientKey, EdgeConfig, EdgeCounts};
 use super::entropy::Entropy;
 use super::event::{Event, Gone};
 use super::hello::{Answer, End, Hello, session_of};
 use super::key::{Key, KeyId};
 use super::lane::{ClientRow, Lane};
 use super::link::{Link, Transmit, parts};
-use super::mtu::LARGEST_DATAGRAM;
 use super::queue::Waiting;
 use super::session::{Refusal, Session, sent_at};
 use super::wire::{HEADER, Header, Kind};
@@ -29,60 +29,12 @@ const TELL: Span = Span::from_secs(1);
 const UNUSED: Span = Span::from_secs(10);
 /// Time after which a queue is looked at again whose client's new address is not proven.
 const UNPROVEN: Span = Span::from_millis(5);
+/// Packets of a client that are handed over before their time at most: `fq` keeps 100 of a flow.
+const MOST_AHEAD: u64 = 50;
 /// Buffers kept for further packets.
 const BUFFERS: usize = 1024;
 /// Events kept for the caller.
 const EVENTS: usize = 4096;
-
-/// Parameters of an edge.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EdgeConfig {
-    /// Rates and reports. `receivers` is the largest number of clients.
-    pub stream: StreamConfig,
-    /// The largest datagram that is tried, bytes: 1472. 1200 to 65,507.
-    pub largest: u16,
-    /// Time without a packet after which a client is gone: 30 s.
-    pub idle: Span,
-}
-
-impl Default for EdgeConfig {
-    fn default() -> Self {
-        // The share of one of 256 slow stations is below a megabit a second.
-        let least = BitRate::from_kbps(200);
-        let share = Share::EqualAirtime;
-        let judged_frames = 4;
-        let stream = StreamConfig { receivers: 256, share, least, judged_frames, ..StreamConfig::default() };
-        Self { stream, largest: LARGEST_DATAGRAM, idle: Span::from_secs(30) }
-    }
-}
-
-/// A key of a client. A client has one for each epoch in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientKey {
-    /// The client.
-    pub name: String,
-    /// The epoch, 0 to 15.
-    pub epoch: u8,
-    /// The key.
-    pub key: Key,
-}
-
-/// The number of a client of an edge, as long as its keys are in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(pub u16);
-
-/// Counters of an edge.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EdgeCounts {
-    /// Packets of strangers: of another protocol, or that name no known key or session.
-    pub strangers: u64,
-    /// Packets with a wrong tag.
-    pub forged: u64,
-    /// Packets received before, or too old to know.
-    pub replayed: u64,
-    /// Datagrams of the backend for a client that is not there.
-    pub undeliverable: u64,
-}
 
 /// An answer that was not used yet.
 #[derive(Debug)]
@@ -122,6 +74,9 @@ pub struct Edge {
     buffers: Vec<Vec<u8>>,
     counts: EdgeCounts,
     tick: Instant,
+    ahead: Span,
+    /// Whether packets are being handed over.
+    handing: bool,
 }
 
 impl Edge {
@@ -143,6 +98,8 @@ impl Edge {
             buffers: Vec::new(),
             counts: EdgeCounts::default(),
             tick: Instant::ZERO,
+            ahead: Span::ZERO,
+            handing: false,
         };
         edge.set_keys(Instant::ZERO, keys)?;
         Ok(edge)
@@ -262,7 +219,7 @@ impl Edge {
         client.hello = hello.time;
         if let Some(pending) = client.pending.as_mut().filter(|_| again) {
             pending.from = from;
-            self.outbox.push_back(Transmit { to: from, bytes: pending.answer.clone() });
+            self.outbox.push_back(Transmit::now(from, pending.answer.clone()));
             return;
         }
         let resumes = hello.resumes && client.lane.is_some();
@@ -278,7 +235,7 @@ impl Edge {
         let bytes = answer.encode(&key, &hello.nonce, sent_at(now));
         let session = session_of(End::Edge, &key, &hello, &answer);
         self.sessions.insert(answer.session, place);
-        self.outbox.push_back(Transmit { to: from, bytes: bytes.clone() });
+        self.outbox.push_back(Transmit::now(from, bytes.clone()));
         let made = Pending { session, nonce: hello.nonce, answer: bytes, resumes, from, made: now };
         if let Some(unused) = client.pending.replace(made) {
             self.sessions.remove(&unused.session.id);
@@ -363,33 +320,56 @@ impl Edge {
         }
     }
 
-    /// The next datagram to send now.
+    /// Hands packets over up to this long before their time, where a kernel sends each at its time; zero by default. A packet then waits
+    /// outside of the edge, and the caller is asked for less often.
+    pub const fn hand_over_ahead(&mut self, ahead: Span) {
+        self.ahead = ahead;
+    }
+
+    /// The time from which on the first packet of the schedule may be handed over, and the latest that is worth waiting for.
+    fn hand_over(&self) -> Option<(Instant, Instant)> {
+        let &(at, place) = self.schedule.first()?;
+        let lane = self.clients[usize::from(place)].lane.as_ref();
+        let most = lane.map_or(Span::ZERO, |lane| lane.time_of(lane.queue.next_length()) * MOST_AHEAD);
+        let ahead = self.ahead.min(most).as_nanos();
+        let before = |nanos| Instant::from_nanos(at.as_nanos().saturating_sub(nanos));
+        Some((before(ahead), before(ahead / 2)))
+    }
+
+    /// The next datagram to send now, or to hand to the kernel now.
     pub fn transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(control) = self.outbox.pop_front() {
             return Some(control);
         }
         loop {
-            let &(at, place) = self.schedule.first().filter(|(at, _)| *at <= now)?;
-            self.schedule.remove(&(at, place));
+            // Once a packet cannot wait, all that may be handed over are.
+            let due = self.hand_over().map(|(from, latest)| if self.handing { from } else { latest });
+            self.handing = due.is_some_and(|due| due <= now);
+            if !self.handing {
+                return None;
+            }
+            let (at, place) = self.schedule.pop_first()?;
             let Some(lane) = self.clients[usize::from(place)].lane.as_mut() else { continue };
             lane.scheduled = None;
             if !lane.link.path.may_send(lane.queue.next_length()) {
-                schedule(&mut self.schedule, lane, place, now + UNPROVEN);
+                schedule(&mut self.schedule, lane, place, now + self.ahead + UNPROVEN);
                 continue;
             }
+            // The moment on the wire.
+            let leaves = at.max(now);
             let packet_time = lane.time_of(lane.queue.next_length());
-            let packet = lane.queue.pop(now, packet_time);
+            let packet = lane.queue.pop(leaves, packet_time);
             reclaim(&mut self.buffers, lane);
             let Some(Waiting { flags, mut bytes, .. }) = packet else { continue };
-            lane.link.seal(now, Kind::Data, flags, &mut bytes);
-            lane.on_sent(now, bytes.len());
+            lane.link.seal(leaves, Kind::Data, flags, &mut bytes);
+            lane.on_sent(leaves, bytes.len());
             let next = lane.next;
             if !lane.queue.is_empty() {
                 schedule(&mut self.schedule, lane, place, next);
             }
             let to = lane.link.path.address;
             self.on_sent(now, place, bytes.len());
-            return Some(Transmit { to, bytes });
+            return Some(Transmit { to, bytes, leaves: (leaves > now).then_some(leaves) });
         }
     }
 
@@ -413,7 +393,7 @@ impl Edge {
         let Some(lane) = &self.clients[usize::from(place)].lane else { return };
         let to = to.unwrap_or(lane.link.path.address);
         self.on_sent(now, place, bytes.len());
-        self.outbox.push_back(Transmit { to, bytes });
+        self.outbox.push_back(Transmit::now(to, bytes));
     }
 
     /// Does what is due: probes, rates, farewells.
@@ -461,7 +441,7 @@ impl Edge {
         lane.decision = Some(decision);
         if !slower && let Some(at) = lane.scheduled {
             // A packet that waits for its turn at a rate that was much lower goes at the new one.
-            let next = now + lane.time_of(lane.queue.next_length());
+            let next = lane.earliest(now, lane.queue.next_length());
             if next < at {
                 self.schedule.remove(&(at, place));
                 lane.next = lane.next.min(next);
@@ -472,7 +452,8 @@ impl Edge {
         if is_new {
             lane.told = Some((decision.reason, now));
             let (rate, level, reason) = (decision.rate, decision.level, decision.reason);
-            note(&mut self.events, Event::Rate { client: name.clone(), rate, level, reason });
+            let distance = lane.usual_distance();
+            note(&mut self.events, Event::Rate { client: name.clone(), rate, level, reason, distance });
         }
     }
 
@@ -505,7 +486,7 @@ impl Edge {
             return Some(Instant::ZERO);
         }
         let tick = (!self.sessions.is_empty()).then_some(self.tick);
-        let packet = self.schedule.first().map(|(at, _)| *at);
+        let packet = self.hand_over().map(|(_, latest)| latest);
         [tick, packet].into_iter().flatten().min()
     }
 

@@ -65,6 +65,8 @@ pub enum Event {
         level: Option<f64>,
         /// The part that limits it.
         reason: Reason,
+        /// Mean distance of its packets at this rate.
+        distance: Span,
     },
     /// A client is gone.
     Left {
@@ -79,6 +81,10 @@ pub enum Event {
         silence: Span,
     },
 }
+
+/// Distances of packets at which a receiver cannot tell a frame from a steady stream: those about its floor of 100 us, below which packets
+/// count as one frame.
+const UNCLEAR: core::ops::RangeInclusive<Span> = Span::from_micros(70)..=Span::from_micros(150);
 
 impl Event {
     /// The reason in a sentence.
@@ -96,11 +102,38 @@ impl Event {
             Self::Mtu { .. } => {
                 "a padded probe of this size was echoed, or larger ones no longer are".to_owned()
             }
+            Self::Rate {
+                reason: reason @ (Reason::AirFull | Reason::LevelAboveTarget), distance, ..
+            } if UNCLEAR.contains(distance) => {
+                format!(
+                    "{}; packets leave {distance} apart, and those less than 100 us apart look like one frame: without Wi-Fi on the way \
+                     only --least gives a higher rate",
+                    reason.text()
+                )
+            }
             Self::Rate { reason, .. } => reason.text().to_owned(),
             Self::Left { why: Gone::Closed, .. } => "the peer closed the session".to_owned(),
             Self::Left { why: Gone::Silent(silence), .. } => format!("nothing was heard of it for {silence}"),
             Self::Left { why: Gone::NoKey, .. } => "its keys are no longer in the list".to_owned(),
             Self::EdgeSilent { silence } => format!("no authenticated packet for {silence}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_at_which_packets_look_like_a_frame_says_so() {
+        let why = |micros, reason| {
+            let (client, rate) = ("vr".to_owned(), BitRate::from_mbps(96));
+            Event::Rate { client, rate, level: Some(32.0), reason, distance: Span::from_micros(micros) }.why()
+        };
+        assert!(
+            why(100, Reason::AirFull).contains("without Wi-Fi on the way only --least gives a higher rate")
+        );
+        assert_eq!(why(20, Reason::AirFull), Reason::AirFull.text());
+        assert_eq!(why(100, Reason::Rising), Reason::Rising.text());
     }
 }

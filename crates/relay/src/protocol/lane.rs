@@ -18,6 +18,8 @@ pub(super) struct Lane {
     pub(super) queue: Queue,
     /// Time of the next packet.
     pub(super) next: Instant,
+    /// Time at which the last packet leaves.
+    left: Instant,
     /// Time for which it is in the edge's schedule.
     pub(super) scheduled: Option<Instant>,
     pub(super) rate: BitRate,
@@ -77,6 +79,7 @@ impl Lane {
             link,
             queue: Queue::default(),
             next: now,
+            left: now,
             scheduled: None,
             rate,
             decision: None,
@@ -91,12 +94,24 @@ impl Lane {
         self.rate.time_for(ByteCount::new(length as u64))
     }
 
-    /// Notes a sent packet. A driver that came late catches up, but at most so much.
+    /// Time of a packet of the usual length at the rate in force.
+    pub(super) fn usual_distance(&self) -> Span {
+        let length = self.counts.down_bytes.checked_div(self.counts.down_packets).unwrap_or(0);
+        self.rate.time_for(ByteCount::new(length))
+    }
+
+    /// The earliest time of a packet of this length at the rate in force.
+    pub(super) fn earliest(&self, now: Instant, length: usize) -> Instant {
+        now.max(self.left) + self.time_of(length)
+    }
+
+    /// Notes a packet that leaves at `now`. A driver that came late catches up, but at most so much.
     pub(super) fn on_sent(&mut self, now: Instant, length: usize) {
         let time = self.time_of(length);
         let owed = LATE.min(time * BURST);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(owed.as_nanos()));
         self.next = self.next.max(earliest) + time;
+        self.left = now;
     }
 
     pub(super) fn row(&self, name: &str) -> ClientRow {

@@ -23,6 +23,16 @@ pub struct Transmit {
     pub to: SocketAddr,
     /// The payload of UDP.
     pub bytes: Vec<u8>,
+    /// The time when it is to leave, for a kernel that holds it until then; `None` for at once.
+    pub leaves: Option<Instant>,
+}
+
+impl Transmit {
+    /// A datagram that is sent at once.
+    #[must_use]
+    pub const fn now(to: SocketAddr, bytes: Vec<u8>) -> Self {
+        Self { to, bytes, leaves: None }
+    }
 }
 
 /// A peer.

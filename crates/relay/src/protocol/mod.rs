@@ -20,12 +20,13 @@
 //! | `queue` | a client's queue under CoDel (RFC 8289) |
 //! | `link` | all of these for one peer |
 //! | `entropy` | unpredictable bytes from a seed |
-//! | `edge`, `lane` | the edge: clients, queues, shares of the air |
+//! | `edge`, `edge_config`, `lane` | the edge: clients, queues, shares of the air |
 //! | `client` | the client: handshake, sensing, reports |
 //! | `event` | what happened, and why |
 
 mod client;
 mod edge;
+mod edge_config;
 mod entropy;
 mod event;
 mod halves;
@@ -41,7 +42,8 @@ mod session;
 mod wire;
 
 pub use client::{Client, ClientConfig, ClientCounts};
-pub use edge::{ClientId, ClientKey, Edge, EdgeConfig, EdgeCounts};
+pub use edge::Edge;
+pub use edge_config::{ClientId, ClientKey, EdgeConfig, EdgeCounts};
 pub use entropy::Entropy;
 pub use event::{Event, Gone};
 pub use hello::{Answer, HELLO_LENGTH, Hello};

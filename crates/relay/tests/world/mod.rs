@@ -127,6 +127,14 @@ pub(crate) struct World {
     pub(crate) stations: Vec<Station>,
     pub(crate) way: Way,
     flights: BTreeMap<(Instant, u64), Flight>,
+    /// Datagrams of the edge that a kernel holds until their time.
+    held: BTreeMap<(Instant, u64), Transmit>,
+    /// Time by which the edge hands packets over before they leave.
+    pub(crate) ahead: Span,
+    /// Times at which datagrams of the edge have left, if they are noted.
+    pub(crate) departures: Option<Vec<Instant>>,
+    /// Turns in which the edge had something to send.
+    pub(crate) turns: u64,
     number: u64,
     random: u64,
     pub(crate) keys: Vec<ClientKey>,
@@ -165,6 +173,10 @@ impl World {
             stations: Vec::new(),
             way,
             flights: BTreeMap::new(),
+            held: BTreeMap::new(),
+            ahead: Span::ZERO,
+            departures: None,
+            turns: 0,
             number: 0,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             keys,
@@ -207,7 +219,9 @@ impl World {
 
     pub(crate) fn start_edge(&mut self) {
         let seed = self.draw();
-        self.edge = Some(Edge::new(self.config, &self.keys, Entropy::new(seed)).expect("a valid edge"));
+        let mut edge = Edge::new(self.config, &self.keys, Entropy::new(seed)).expect("a valid edge");
+        edge.hand_over_ahead(self.ahead);
+        self.edge = Some(edge);
     }
 
     pub(crate) fn number(&mut self) -> u64 {
@@ -232,6 +246,7 @@ impl World {
     pub(crate) fn send(&mut self, from: SocketAddr, packet: Transmit) {
         if from == self.edge_address {
             *self.sent_to.entry(packet.to).or_default() += packet.bytes.len() as u64;
+            self.departures.iter_mut().for_each(|times| times.push(self.now));
         }
         if packet.bytes.len() > self.way.mtu || self.unit() < self.way.loss {
             return;
@@ -264,9 +279,9 @@ impl World {
                     next = next.min(station.offer_at);
                 }
             }
-            if let Some(((at, _), _)) = self.flights.first_key_value() {
-                next = next.min(*at);
-            }
+            let (flight, held) = (self.flights.first_key_value(), self.held.first_key_value());
+            let firsts = flight.map(|((at, _), _)| *at).into_iter().chain(held.map(|((at, _), _)| *at));
+            next = firsts.fold(next, Instant::min);
             if let Some(at) = self.way.air.as_ref().and_then(Air::next) {
                 next = next.min(at);
             }
@@ -281,6 +296,10 @@ impl World {
     }
 
     fn settle(&mut self) {
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let packet = entry.remove();
+            self.send(self.edge_address, packet);
+        }
         if let Some(air) = &mut self.way.air {
             let edge = self.edge_address;
             for (at, packet) in air.serve(self.now) {
@@ -360,13 +379,27 @@ impl World {
     fn serve_edge(&mut self) {
         let Some(mut edge) = self.edge.take() else { return };
         edge.tick(self.now);
+        let mut sent = false;
         while let Some(packet) = edge.transmit(self.now) {
-            self.send(self.edge_address, packet);
+            sent = true;
+            match packet.leaves {
+                Some(at) => {
+                    self.number += 1;
+                    self.held.insert((at, self.number), packet);
+                }
+                None => self.send(self.edge_address, packet),
+            }
         }
+        self.turns += u64::from(sent);
         while let Some(event) = edge.event() {
             self.edge_events.push(event);
         }
         self.edge = Some(edge);
+    }
+
+    /// Number of datagrams that the kernel holds.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
     }
 
     /// Hands the backend's datagram for a station to the edge.

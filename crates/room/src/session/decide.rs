@@ -1,7 +1,15 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
+use airbound_senders::conference::room::EstimateKind;
+
 use super::*;
 
+/// Multiple of the server's own estimate above which a claim is doubted while there is a queue.
+const DOUBTFUL: f64 = 2.0;
+/// Rate of a REMB that limits nothing, bit/s.
+const NO_LIMIT: u64 = 1_000_000_000;
+/// Time for which a queue that was seen contradicts a higher claim.
+const CONTRADICTS: Duration = Duration::from_secs(2);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
 const DESIRED: f64 = 1.2;
 
@@ -35,12 +43,21 @@ impl Session {
                 })
                 .collect();
             self.room.on_layers(when, peer.id, &rates);
-            if peer.claim > 0.0 {
-                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple.
+            let own = peer.arrivals.estimate();
+            if peer.claim > 0.0 || own.is_some() {
+                // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple. Where a queue contradicts
+                // it, the server's own estimate bounds it, and where there is none stands in for it.
                 let received = peer.received.rate();
-                let claim = peer.claim.max(received).min((received * CLAIM).max(300e3));
-                peer.uplink.take(now, claim, received);
-                let kind = peer.uplink.kind(now, received);
+                let claim = if peer.claim > 0.0 { peer.claim } else { own.unwrap_or(received) };
+                let full = peer.arrivals.full();
+                let full = full.is_some_and(|at| now.saturating_duration_since(at) < CONTRADICTS);
+                let doubtful = full && own.is_some_and(|own| claim > own * DOUBTFUL);
+                let most = own.filter(|_| doubtful).unwrap_or((received * CLAIM).max(300e3));
+                let claim = claim.min(most).max(received);
+                if !doubtful {
+                    peer.uplink.take(now, claim, received);
+                }
+                let kind = if doubtful { EstimateKind::AtLeast } else { peer.uplink.kind(now, received) };
                 let rate = BitRate::from_bps_f64(claim);
                 self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
             }
@@ -92,6 +109,13 @@ impl Session {
                     let rate = notice.rate.as_bps() as f64;
                     self.tell(member, &json!({"t": "notice", "sequence": notice.sequence, "rate": rate}));
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    let foreign = peer.channel.is_none();
+                    if foreign {
+                        // A client without this room's channel knows nothing of notices.
+                        self.limit_by_remb(member, rate);
+                        self.room.on_acknowledged(member, notice.sequence);
+                    }
+                    let Some(peer) = self.peers.get_mut(&member) else { continue };
                     if (peer.held - rate).abs() > f64::EPSILON {
                         peer.held = rate;
                         self.note_hold(member, rate);
@@ -105,6 +129,24 @@ impl Session {
                     self.want(member);
                 }
             }
+        }
+    }
+
+    /// Holds a sender by REMB, which every browser obeys, but under which it loses its own estimate.
+    fn limit_by_remb(&mut self, member: ClientId, rate: f64) {
+        let streams: Vec<_> = self
+            .peers
+            .get(&member)
+            .into_iter()
+            .flat_map(|peer| peer.layers.iter().filter_map(|layer| layer.stream))
+            .collect();
+        let rate = Bitrate::bps(if rate > 0.0 { rate as u64 } else { NO_LIMIT });
+        for stream in streams {
+            self.mutate(member, |rtc| {
+                if let Some(stream) = rtc.direct_api().stream_rx(&stream) {
+                    stream.request_remb(rate);
+                }
+            });
         }
     }
 

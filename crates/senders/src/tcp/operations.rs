@@ -3,7 +3,7 @@
 use airbound_units::{ByteCount, Instant, Span};
 use bolero::{TypeGenerator, produce};
 
-use super::{Ack, Backlog, Pacing, SackBlock, Segment, TcpConfig, TcpReceiver, TcpSender};
+use super::{Ack, Backlog, DelayedAck, Pacing, SackBlock, Segment, TcpConfig, TcpReceiver, TcpSender};
 use crate::congestion::Congestion;
 
 #[derive(Debug, Clone, Copy, TypeGenerator)]
@@ -67,6 +67,7 @@ impl Pair {
             pacing,
             receive_window,
             nagle: pacing == Pacing::On,
+            delayed_ack: DelayedAck { gro: congestion == Congestion::Bbr, ..DelayedAck::default() },
             ..TcpConfig::default()
         };
         Self {

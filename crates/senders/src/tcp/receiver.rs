@@ -9,11 +9,17 @@ use super::segment::{Ack, SackBlock};
 /// Number of blocks kept for repetition (RFC 2018 section 4).
 const RECENT_BLOCKS: usize = 4;
 
+/// Most full segments that generic receive offload merges: 64 KiB of packets (Linux `GRO_LEGACY_MAX_SIZE`).
+const MERGED_SEGMENTS: u64 = 44;
+
 /// The receiving end. In-order bytes are delivered to the application at once; later ones wait for the gap to close.
 ///
 /// Every second full segment is acknowledged, a single one after the delayed-acknowledgement timeout. Segments out of
 /// order, duplicates, and those that fill a gap are acknowledged at once (RFC 5681 section 4.2), as are the first of a
 /// connection and of a burst after a pause (Linux `tcp_enter_quickack_mode`).
+///
+/// With [`DelayedAck::gro`] TCP takes what arrived in order at one instant as one segment: its acknowledgement is due at that instant, after
+/// the last arrival.
 #[derive(Debug, Clone)]
 pub struct TcpReceiver {
     window: u64,
@@ -33,6 +39,15 @@ pub struct TcpReceiver {
     last_arrival: Option<Instant>,
     quick: u32,
     deadline: Option<Instant>,
+    /// Segments that generic receive offload holds, if any.
+    merging: Option<Merging>,
+}
+
+/// Merged segments: their stamp in ms, and when a delayed acknowledgement was due before them.
+#[derive(Debug, Clone, Copy)]
+struct Merging {
+    stamp: u64,
+    due: Option<Instant>,
 }
 
 impl TcpReceiver {
@@ -57,6 +72,7 @@ impl TcpReceiver {
             last_arrival: None,
             quick: config.delayed_ack.quick_segments,
             deadline: None,
+            merging: None,
         })
     }
 
@@ -95,6 +111,9 @@ impl TcpReceiver {
             return Some(self.acknowledge());
         }
         if seq <= self.next && self.early.is_empty() {
+            if self.policy.gro {
+                return self.merge(end, sent);
+            }
             self.next = end;
             return self.in_order();
         }
@@ -118,11 +137,38 @@ impl TcpReceiver {
         self.deadline
     }
 
-    /// Returns the delayed acknowledgement, if it is due.
+    /// Returns the delayed acknowledgement, if it is due, or that of merged segments.
     pub fn on_deadline(&mut self, now: Instant) -> Option<Ack> {
         self.now = self.now.max(now);
         self.deadline.filter(|deadline| *deadline <= self.now)?;
-        Some(self.acknowledge())
+        match self.merging.take() {
+            Some(merged) => self.take_merged(merged),
+            None => Some(self.acknowledge()),
+        }
+    }
+
+    /// Adds the segment that ends at `end` to the merged ones. Those merged before go to TCP first if they do not take it.
+    fn merge(&mut self, end: u64, sent: Instant) -> Option<Ack> {
+        let stamp = sent.as_nanos() / 1_000_000;
+        let full = self.next - self.acknowledged >= MERGED_SEGMENTS.saturating_mul(self.mss);
+        let ack = match self.merging {
+            Some(merged) if full || merged.stamp != stamp => {
+                self.merging = None;
+                self.take_merged(merged)
+            }
+            _ => None,
+        };
+        self.next = end;
+        if self.merging.is_none() {
+            self.merging = Some(Merging { stamp, due: self.deadline });
+            self.deadline = Some(self.now);
+        }
+        ack
+    }
+
+    fn take_merged(&mut self, merged: Merging) -> Option<Ack> {
+        self.deadline = merged.due;
+        self.in_order()
     }
 
     fn in_order(&mut self) -> Option<Ack> {
@@ -143,6 +189,7 @@ impl TcpReceiver {
 
     fn acknowledge(&mut self) -> Ack {
         self.deadline = None;
+        self.merging = None;
         self.acknowledged = self.next;
         let mut sack = [SackBlock::default(); 3];
         let blocks = self.duplicate.take().into_iter().chain(self.recent.into_iter().take(self.recent_count));
@@ -219,6 +266,42 @@ mod tests {
         assert_eq!(receiver.next_deadline(), Some(at(50)));
         assert_eq!(receiver.on_deadline(at(49)), None);
         assert_eq!(receiver.on_deadline(at(50)).expect("due").cumulative, 3 * u64::from(MSS));
+        assert_eq!(receiver.next_deadline(), None);
+    }
+
+    /// A receiver with generic receive offload, which takes `count` segments from number `first` on at one instant.
+    fn merged(receiver: &mut TcpReceiver, millis: u64, first: u64, count: u64) -> Vec<u64> {
+        let mut acks: Vec<_> =
+            (first..first + count).filter_map(|number| segment(receiver, millis, number)).collect();
+        if receiver.next_deadline() == Some(at(millis)) {
+            acks.extend(receiver.on_deadline(at(millis)));
+        }
+        acks.into_iter().map(|ack| ack.cumulative / u64::from(MSS)).collect()
+    }
+
+    #[test]
+    fn merged_segments_get_one_acknowledgement() {
+        let mut receiver = receiver(0);
+        receiver.set_policy(DelayedAck { gro: true, quick_segments: 0, ..DelayedAck::default() });
+        assert_eq!(merged(&mut receiver, 1, 0, 32), [32]);
+        // At most 44 at once, and the rest.
+        assert_eq!(merged(&mut receiver, 2, 32, 100), [32 + 44, 32 + 88, 132]);
+        // One alone waits as without.
+        assert_eq!(merged(&mut receiver, 3, 132, 1), []);
+        assert_eq!(receiver.next_deadline(), Some(at(43)));
+        assert_eq!(merged(&mut receiver, 10, 133, 1), [134]);
+        assert_eq!(receiver.next_deadline(), None);
+        // Other stamps are not merged.
+        let mss = u64::from(MSS);
+        assert_eq!(receiver.on_segment(at(20), 134 * mss, MSS, at(15)), None);
+        assert_eq!(receiver.on_segment(at(20), 135 * mss, MSS, at(15)), None);
+        let ack = receiver.on_segment(at(20), 136 * mss, MSS, at(16)).expect("the two before");
+        assert_eq!(ack.cumulative, 136 * mss);
+        assert_eq!(receiver.on_deadline(at(20)), None);
+        assert_eq!(receiver.next_deadline(), Some(at(60)));
+        // A gap is reported at once, with what was merged before it.
+        assert_eq!(segment(&mut receiver, 30, 137), None);
+        assert_eq!(segment(&mut receiver, 30, 139).expect("gap").cumulative, 138 * mss);
         assert_eq!(receiver.next_deadline(), None);
     }
 

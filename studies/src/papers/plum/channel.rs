@@ -1,4 +1,4 @@
-//! The half-duplex channel on the simulated air (Figs. 5 and 16a), Fig. 4's estimate, and the testbed.
+//! The half-duplex channel on the simulated air (Figs. 5 and 16a), and Fig. 4's estimate.
 
 use std::sync::LazyLock;
 
@@ -61,8 +61,6 @@ pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
     let times = judged.map(|(.., found)| found.times());
     rows.push(CLAIMS.row("yield").trend(times.is_some_and(|times| times > 1.25)).measured(times));
     rows.push(CLAIMS.row("uneven-split").trend(split > 0.0).measured(split));
-    let testbed = ["testbed-goodput", "testbed-median", "testbed-least"];
-    rows.extend(testbed.map(|key| CLAIMS.row(key).measured(None)));
     Ok(Part { rows, chapter: CLAIMS.chapter("channel", vec![table, table_of_yields(&yields)], Vec::new()) })
 }
 

@@ -14,6 +14,7 @@ mod mobility;
 mod saturated;
 mod scene;
 mod solver;
+mod testbed;
 mod traces;
 mod variants;
 
@@ -61,6 +62,7 @@ pub(super) fn reproduce(
         eight::shared(&conferences),
         mobility::part(&conferences, effort)?,
         channel::part(effort)?,
+        testbed::part(effort)?,
         bounds,
         closed_loop,
         variants::part(&conferences),

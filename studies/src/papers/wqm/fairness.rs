@@ -1,6 +1,6 @@
 //! Fairness of three flows: what makes it last, and what does not.
 
-use super::measure::figures;
+use super::measure::{Figures, figures};
 use super::{CLAIMS, FIFO, RUNS, WQM};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Results};
@@ -9,7 +9,7 @@ use crate::papers::{Part, Study, shown};
 pub(super) struct Fairness;
 
 /// The row of nodes, the flows' TCP, and the length of the run.
-const SETTINGS: [[&str; 3]; 11] = [
+const SETTINGS: [[&str; 3]; 17] = [
     ["1 hop", "CUBIC", "5 s"],
     ["1 hop", "CUBIC", "10 s"],
     ["1 hop", "CUBIC", "20 s"],
@@ -19,12 +19,23 @@ const SETTINGS: [[&str; 3]; 11] = [
     ["1 hop", "CUBIC, 5 s apart", "100 s"],
     ["1 hop", "CUBIC, without HyStart", "100 s"],
     ["1 hop", "Reno", "100 s"],
+    ["1 hop", "own socket", "100 s"],
+    ["1 hop", "own socket, 7.8 ms below", "100 s"],
+    ["1 hop", "own socket, 3.9 ms below", "100 s"],
+    ["1 hop", "own socket, 2 ms below", "100 s"],
+    ["1 hop", "own socket, 1 ms below", "100 s"],
+    ["1 hop", "own socket, 1 ms below", "20 s"],
     ["6.5 Mb/s", "CUBIC", "100 s"],
     ["65 Mb/s", "CUBIC", "100 s"],
 ];
 
 fn cell([row, tcp, length]: [&'static str; 3], scheme: &'static str) -> [&'static str; 5] {
     [row, "3 flows", tcp, length, scheme]
+}
+
+/// The longest mean round-trip time of a flow, ms.
+fn longest_mean(figures: &Figures) -> f64 {
+    figures.rtt_ms.iter().map(|rtt| rtt.mean).fold(0.0, f64::max)
 }
 
 impl Study for Fairness {
@@ -36,10 +47,15 @@ impl Study for Fairness {
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("fairness", &[]);
         for setting in SETTINGS {
-            let of = |scheme| figures(&cell(setting, scheme), effort, results).map(|figures| figures.jain);
-            let fifo = of(FIFO);
-            let values =
-                [fifo.map(|jain| jain.mean), fifo.map(|jain| jain.low), of(WQM).map(|jain| jain.mean)];
+            let [fifo, wqm] = [FIFO, WQM].map(|scheme| figures(&cell(setting, scheme), effort, results));
+            let [fifo, wqm] = [fifo.as_ref(), wqm.as_ref()];
+            let values = [
+                fifo.map(|figures| figures.jain.mean),
+                fifo.map(|figures| figures.jain.low),
+                wqm.map(|figures| figures.jain.mean),
+                fifo.map(longest_mean),
+                wqm.map(longest_mean),
+            ];
             let values = values.map(|value| value.map_or(String::new(), shown));
             let row = setting.map(str::to_owned).into_iter().chain(values);
             grid.rows.push(row.map(Into::into).collect());

@@ -13,8 +13,12 @@ const PHYS: [&str; 5] =
 /// The PHY of the paper's cards.
 const JUDGED: &str = PHYS[2];
 /// Segments that the receiver acknowledges at once, in place of two.
-const ACKS: [&str; 3] =
-    ["8 segments an acknowledgement", "16 segments an acknowledgement", "32 segments an acknowledgement"];
+const ACKS: [&str; 4] = [
+    "8 segments an acknowledgement",
+    "16 segments an acknowledgement",
+    "32 segments an acknowledgement",
+    "an acknowledgement for what arrives at once",
+];
 const COMPARED: [&str; 4] = [FIFO, CODEL, PIE, WQM];
 const FLOORS: [&str; 3] = ["WQM, B_min 16", WQM, "WQM, B_min 64"];
 

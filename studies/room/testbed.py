@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Plum's testbed (Sec. IV-E) over `airbound emulate`: five participants, one on Wi-Fi beside another user's upload, four on wires.
+
+  testbed.py [--policies plain last-n plum] [--repeats 3] [--seconds 60] [--camera 4e6] [--set KEY=VALUE ...]
+
+The paper: one desktop on 802.11ac shares the channel with a laptop that sends 10 Mb/s over TCP, and the link carries some 37 Mb/s. Here all
+rates are a seventh of that, as five participants of 30 Mb/s are more than two cores can forward: MCS 0, cameras of 4 Mb/s, an upload of
+1.4 Mb/s. Participants are synthetic (`airbound-room synthetic`), media go through str0m's congestion control at both ends.
+
+For each policy: mean goodput of all participants, median over participants and seconds, what the desktop sends and receives; gains over the
+first policy with their 95 % intervals over the repeats, which are pairs of runs of one seed. A run that does not count (more than 1 % of its
+packets late) is repeated once, then said so.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SCENARIO = """
+title = "Plum's testbed, at a seventh of its rates"
+duration = "60 s"
+warm-up = "1 s"
+wire = {{ delay = "5 ms" }}
+
+[air]
+standard = "vht"
+width = "20 MHz"
+
+[scheme]
+queue = "{queue}"
+rate = "fixed"
+
+[[station]]
+name = "desktop"
+rate = "{rate}"
+
+[[station]]
+name = "laptop"
+rate = "{rate}"
+
+[[flow]]
+name = "upload"
+kind = "tcp"
+station = "laptop"
+direction = "up"
+limit = "{upload} kbit/s"
+"""
+#: Of Student's distribution, two-sided 95 %, by degrees of freedom.
+STUDENT = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
+WIRED = 4
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--policies", nargs="+", default=["plain", "last-n", "plum"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=60, help="measured time of each run")
+    parser.add_argument("--warm-up", type=int, default=20)
+    parser.add_argument("--camera", type=float, default=4e6, help="bit/s")
+    parser.add_argument("--upload", type=int, default=1400, help="kbit/s of the laptop; 0 for none")
+    parser.add_argument("--rate", default="VHT20 MCS0 1SS LGI", help="PHY rate of both stations")
+    parser.add_argument("--queue", default="linux")
+    parser.add_argument("--rho", type=float, default=0.0)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="changes the scenario")
+    parser.add_argument("--program", default="airbound")
+    parser.add_argument("--room", default="airbound-room")
+    parser.add_argument("--json", help="file for all figures")
+    return parser.parse_args()
+
+
+def run(options, policy, seed):
+    """One run: what each participant received in each second, and the sums; the desktop first."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        folder.chmod(0o755)
+        text = SCENARIO.format(rate=options.rate, queue=options.queue, upload=max(1, options.upload))
+        (folder / "testbed.toml").write_text(text)
+        (folder / "secret").write_bytes(os.urandom(32))
+        room = shutil.which(options.room) or options.room
+        token = subprocess.run([room, "token", "--secret-file", folder / "secret", "--host"], capture_output=True, text=True, check=True).stdout.strip()
+        address = "$(getent ahostsv4 server | head -n 1 | cut -d ' ' -f 1)"
+        rates = f"--source '{options.camera / 1e3:.0f} kbit/s' --rho {options.rho}"
+        serve = f"exec {room} room --listen {address}:8088 --without-tls --secret-file {folder}/secret --policy {policy} {rates} > {folder}/room.log 2>&1"
+
+        def join(name, longer):
+            time = options.warm_up + options.seconds
+            return (
+                f"{room} synthetic http://{address}:8088/#{token} --camera '{options.camera / 1e3:.0f} kbit/s' --slots {WIRED}"
+                f" --seconds {time + longer} --warm-up {options.warm_up} > {folder}/{name}.json 2> {folder}/{name}.err"
+            )
+
+        command = [options.program, "emulate", str(folder / "testbed.toml"), "--seed", str(seed), "--out", str(folder / "out"), "--json", "--server", serve]
+        command += [part for change in options.set for part in ("--set", change)]
+        command += ["--without", "upload"] if options.upload == 0 else []
+        for number in range(WIRED):
+            command += ["--wired", f"wired-{number}", join(f"wired-{number}", 0)]
+        command += ["--station", "desktop", "--", "sh", "-c", join("desktop", 3)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.warm_up + options.seconds + 120)
+        try:
+            names = ["desktop", *(f"wired-{number}" for number in range(WIRED))]
+            members = [json.loads((folder / f"{name}.json").read_text())[0] for name in names]
+        except (OSError, ValueError, IndexError):
+            log = "".join(path.read_text()[-300:] for path in folder.glob("*.err")) + (folder / "room.log").read_text()[-300:]
+            sys.exit(f"testbed: a run gave no figures: {done.stderr.strip()[-500:]} {log}")
+        try:
+            late = json.loads((folder / "out" / "summary.json").read_text())["emulation"]["late_share"]
+        except (OSError, ValueError, KeyError):
+            late = None
+        return members, late
+
+
+def figures(members, seconds):
+    rows = [member["seconds_mbps"][:seconds] for member in members]
+    return {
+        "mean": statistics.mean(statistics.mean(row) for row in rows),
+        "median": statistics.median(rate for row in rows for rate in row),
+        "wired": statistics.mean(statistics.mean(row) for row in rows[1:]),
+        "up": members[0]["sent_mbps"],
+        "down": statistics.mean(rows[0]),
+        "least": min(rows[0]),
+    }
+
+
+def interval(values):
+    """Mean and half the width of its 95 % interval."""
+    if len(values) < 2:
+        return statistics.mean(values), math.nan
+    return statistics.mean(values), STUDENT.get(len(values) - 1, 2.0) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def main():
+    options = parse()
+    found = {policy: [] for policy in options.policies}
+    for seed in range(1, options.repeats + 1):
+        for policy in options.policies:
+            members, late = run(options, policy, seed)
+            if late is not None and late > 0.01:
+                members, late = run(options, policy, seed)
+            one = figures(members, options.seconds) | {"late": late}
+            found[policy].append(one)
+            shown = " ".join(f"{key} {value:.3f}" for key, value in one.items() if value is not None)
+            print(f"seed {seed} {policy}: {shown}{'  (does not count: late)' if late and late > 0.01 else ''}", flush=True)
+    print("| policy | mean | median | wired | desktop sends | receives | least second |\n|---|---:|---:|---:|---:|---:|---:|")
+    for policy, runs in found.items():
+        cells = [statistics.mean(one[key] for one in runs) for key in ("mean", "median", "wired", "up", "down", "least")]
+        print(f"| `{policy}` | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+    base = found[options.policies[0]]
+    for policy in options.policies[1:]:
+        for key in ("mean", "median"):
+            gains = [100 * (one[key] / before[key] - 1) for one, before in zip(found[policy], base)]
+            mean, half = interval(gains)
+            print(f"{policy} over {options.policies[0]}, {key}: {mean:+.1f} % ± {half:.1f} ({', '.join(f'{gain:+.1f}' for gain in gains)})")
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
