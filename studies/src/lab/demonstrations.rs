@@ -350,7 +350,8 @@ fn busy_each(run: &Summary, machine: &str) -> Option<f64> {
 /// packets go this way without it, too.
 fn added(id: Demonstration, kernel: &Summary, agent: &Summary, books: &AgentBooks) -> ValidationRow {
     let (with, alone) = (busy_each(agent, &books.machine), busy_each(kernel, &books.machine_alone));
-    let us = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1} us"));
+    let us =
+        |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1} us"));
     row(
         id,
         "processor time of each packet above that of the kernel alone",
@@ -420,8 +421,11 @@ mod tests {
             }),
             processor: "begin usage 1000\nbegin user 500\nend usage 201000\nend user 40500\n".to_owned(),
             // Two seconds, of which the medium takes 0.5; one second idle with the agent, 1.25 without.
-            machine: "begin up 1\nbegin idle 1\nbegin medium 0\nend up 3\nend idle 2\nend medium 500000000\n".to_owned(),
-            machine_alone: "begin up 1\nbegin idle 1\nbegin medium 0\nend up 3\nend idle 2.25\nend medium 500000000\n".to_owned(),
+            machine: "begin up 1\nbegin idle 1\nbegin medium 0\nend up 3\nend idle 2\nend medium 500000000\n"
+                .to_owned(),
+            machine_alone:
+                "begin up 1\nbegin idle 1\nbegin medium 0\nend up 3\nend idle 2.25\nend medium 500000000\n"
+                    .to_owned(),
         };
         for one in Demonstration::ALL {
             let kernel = simulated(one, "linux", &[]);

@@ -105,8 +105,6 @@ struct Server<'a> {
     last_survey: Option<Survey>,
     /// Requests of the control socket, which goes with them.
     control: Option<(Receiver<Asked>, Socket)>,
-    /// When packets were read last.
-    received: Instant,
     /// Reused buffers for what was read and not passed to the engine yet.
     completed: Vec<Completion>,
     arrived: Vec<Arrival>,
@@ -200,7 +198,6 @@ impl<'a> Server<'a> {
             due,
             last_survey: None,
             control: None,
-            received: started,
             completed: Vec::new(),
             arrived: Vec::new(),
         };
@@ -253,7 +250,6 @@ impl<'a> Server<'a> {
     /// Reads pending packets. Returns their count.
     fn receive_packets(&mut self, time: Instant) -> Result<usize, AgentError> {
         let (classifier, arrived) = (&mut self.classifier, &mut self.arrived);
-        self.received = time;
         Ok(self.queue.receive(BATCH, |packet| arrived.push(classifier.arrival(packet)))?)
     }
 

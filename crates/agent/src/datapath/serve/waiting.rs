@@ -1,7 +1,7 @@
 //! The event loop's sleep: until packets, completions or notifications have come, or something is due.
 //!
 //! A wake-up costs as much as the decisions on several packets. So completions wake the agent only while packets are held, which they
-//! may release; and while packets are held, further ones are read together.
+//! may release.
 
 use std::os::fd::AsFd;
 
@@ -14,9 +14,6 @@ use crate::datapath::wait;
 
 /// Longest sleep, so that heartbeats are sent in time.
 const LONGEST: Span = Span::from_millis(50);
-/// Interval at which packets are read while others are held: these wait for completions, and so do those that come, unless they are
-/// urgent. It is short beside an aggregate.
-const TOGETHER: Span = Span::from_micros(500);
 
 /// Whether the packet queue and the monitor have something to read.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +24,7 @@ pub(super) struct Readable {
 
 impl Server<'_> {
     pub(super) fn wait_readable(&mut self, tick: Option<Instant>) -> Readable {
-        let is_held = self.engine.held() > 0;
-        self.completions.set_quiet(!is_held);
+        self.completions.set_quiet(self.engine.held() == 0);
         let time = now();
         let mut until = time + LONGEST;
         let due = [self.due.stations, self.due.snapshot, self.due.rules];
@@ -40,16 +36,11 @@ impl Server<'_> {
         if let Some(at) = self.completions.next_drain(time).filter(|_| self.has_below()) {
             until = until.min(at);
         }
-        let together = self.received + TOGETHER;
-        let is_open = !is_held || together <= time;
-        if !is_open {
-            until = until.min(together);
-        }
         // Packets, completions, and at most three descriptors of the monitor; unused entries poll for no event.
         let mut monitored = self.monitor.descriptors();
         let mut fds: [PollFd<'_>; 5] = std::array::from_fn(|place| {
             let descriptor = match place {
-                0 => Some(self.queue.as_fd()).filter(|_| is_open),
+                0 => Some(self.queue.as_fd()),
                 1 => self.completions.descriptor(),
                 _ => monitored.next(),
             };
@@ -60,7 +51,7 @@ impl Server<'_> {
         });
         wait(&mut fds, until.since(time));
         let [packets, _, monitored @ ..] = fds.map(|fd| !fd.revents().is_empty());
-        Readable { packets: packets || !is_open, changes: monitored.contains(&true) }
+        Readable { packets, changes: monitored.contains(&true) }
     }
 
     fn has_below(&self) -> bool {
