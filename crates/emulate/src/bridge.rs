@@ -5,6 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 
 use airbound_linux::internet::Internet;
 use airbound_linux::packet::{Headers, mark_congestion};
+use airbound_linux::segments::{Joiner, PREFIX};
 use airbound_linux::tun::wait;
 use airbound_runs::Contents;
 use airbound_sim::{Passed, Run};
@@ -74,6 +75,10 @@ pub struct Bridge {
     passed: Vec<Passed>,
     lateness: LatenessMeter,
     aggregate: Option<Aggregate>,
+    /// Packets that are not written yet, their host, and when each was due.
+    joiner: Joiner,
+    joint: usize,
+    dues: Vec<Instant>,
     strays: u64,
     refused: u64,
     marked: u64,
@@ -100,6 +105,9 @@ impl Bridge {
             passed: Vec::new(),
             lateness: LatenessMeter::default(),
             aggregate: None,
+            joiner: Joiner::default(),
+            joint: 0,
+            dues: Vec::new(),
             strays: 0,
             refused: 0,
             marked: 0,
@@ -131,13 +139,14 @@ impl Bridge {
         let until = self.clock.simulated(now);
         loop {
             let next = run.next_event();
-            let at = next.min(until);
-            run.advance_to(at);
+            run.advance_to(next.min(until));
             self.release(run);
             if next > until {
                 break;
             }
         }
+        self.flush();
+        self.close_aggregate();
         if self.take_in(run)? {
             return Ok(());
         }
@@ -177,7 +186,7 @@ impl Bridge {
         self.rest.on_sleep(woken, woken.since(begun));
     }
 
-    /// Writes packets that have arrived by now.
+    /// Writes packets that have arrived by now, but for those that others may join.
     fn release(&mut self, run: &mut Run) {
         let mut passed = std::mem::take(&mut self.passed);
         run.take_passed(&mut passed);
@@ -208,30 +217,43 @@ impl Bridge {
             }
             let to = inside.to;
             let due = self.clock.machine(at);
-            let before = airbound_linux::now().since(due);
-            if self.aggregate.is_none_or(|open| (open.to, open.due) != (to, due)) {
-                self.close_aggregate();
-                self.aggregate = Some(Aggregate { to, due, first: before, last: before });
+            let may_join =
+                self.dues.is_empty() || (self.joint == to && self.ports.get(to).is_some_and(Port::joins));
+            if !(may_join && self.joiner.push(&self.inside[place].bytes)) {
+                self.flush();
+                self.joiner.push(&self.inside[place].bytes);
             }
-            let bytes = &self.inside[place].bytes;
-            let is_taken = match to.checked_sub(self.ports.len()) {
-                None => self.ports[to].write(bytes),
-                Some(station) => self
-                    .internet
-                    .get_mut(station)
-                    .and_then(Option::as_mut)
-                    .is_some_and(|out| out.write(bytes)),
-            };
-            self.refused += u64::from(!is_taken);
-            let after = airbound_linux::now().since(due);
-            self.lateness.on_packet(before);
-            if let Some(open) = &mut self.aggregate {
-                open.last = after;
-            }
+            self.joint = to;
+            self.dues.push(due);
             self.free.push(place);
         }
         self.passed = passed;
-        self.close_aggregate();
+    }
+
+    /// Writes what is joined.
+    fn flush(&mut self) {
+        let Some((packet, count)) = self.joiner.finish() else { return };
+        let to = self.joint;
+        let before = airbound_linux::now();
+        let is_taken = match to.checked_sub(self.ports.len()) {
+            None => self.ports[to].write_joined(packet),
+            Some(station) => {
+                let out = self.internet.get_mut(station).and_then(Option::as_mut);
+                out.is_some_and(|out| out.write(&packet[PREFIX..]))
+            }
+        };
+        let after = airbound_linux::now();
+        self.refused += if is_taken { 0 } else { u64::from(count) };
+        let mut dues = std::mem::take(&mut self.dues);
+        for due in dues.drain(..) {
+            self.lateness.on_packet(before.since(due));
+            if self.aggregate.is_none_or(|open| (open.to, open.due) != (to, due)) {
+                self.close_aggregate();
+            }
+            let first = self.aggregate.map_or(before.since(due), |open| open.first);
+            self.aggregate = Some(Aggregate { to, due, first, last: after.since(due) });
+        }
+        self.dues = dues;
     }
 
     fn close_aggregate(&mut self) {

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use airbound_linux::forward::Forwarder;
 use airbound_linux::packet::Headers;
+use airbound_linux::segments::PREFIX;
 use airbound_linux::tun::Tun;
 
 /// A host's packets.
@@ -46,6 +47,20 @@ impl Port {
                 Headers::read(packet).is_some_and(|headers| device.write(packet, headers.destination))
             }
         }
+    }
+
+    /// Passes a packet of [`Joiner::finish`](airbound_linux::segments::Joiner::finish) to the host. Returns whether it took it.
+    pub fn write_joined(&self, packet: &[u8]) -> bool {
+        match self {
+            Self::Tun(tun) => tun.write_joined(packet),
+            Self::Device(_) => packet.get(PREFIX..).is_some_and(|packet| self.write(packet)),
+        }
+    }
+
+    /// Whether several segments may be written as one packet.
+    #[must_use]
+    pub const fn joins(&self) -> bool {
+        matches!(self, Self::Tun(_))
     }
 
     /// Whether an address lies behind it, as the device tells; of a namespace, the table of hosts decides.

@@ -488,7 +488,8 @@ pub(crate) fn capture_arrivals(fd: BorrowedFd<'_>, interface: u32) -> io::Result
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) }.into()).map(drop)
 }
 
-/// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, without a header before its packets.
+/// Attaches a descriptor of `/dev/net/tun` to a new TUN device of this network namespace, with a `virtio_net_hdr` before its packets. It
+/// takes checksums and TCP segmentation off the kernel.
 pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     // SAFETY: all bytes zero is a valid ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -498,7 +499,11 @@ pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
     // SAFETY: the kernel reads and writes an ifreq, which lives until the call returns.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into()).map(drop)
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) }.into())?;
+    let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+    // SAFETY: the argument is a number.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) }.into())
+        .map(drop)
 }

@@ -1,7 +1,7 @@
 //! TUN devices: IP packets between a network namespace and this process.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, IoSlice, Read as _, Seek as _, Write as _};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,6 +13,7 @@ use rustix::fs::OFlags;
 use crate::interface::Interface;
 use crate::netlink::message::Builder;
 use crate::netlink::socket::{ROUTE, Socket};
+use crate::segments::{Cutter, PREFIX};
 use crate::{LinuxError, sys};
 
 const SET_LINK: u16 = 19;
@@ -43,6 +44,7 @@ mod attribute {
 #[derive(Debug)]
 pub struct Tun {
     file: File,
+    cutter: Cutter,
     /// The counters of the namespace's devices.
     counters: Option<File>,
     /// The namespace's tables of sockets, and the state of those that a server has.
@@ -96,7 +98,13 @@ impl Tun {
         // Opened here, it shows this namespace's devices from wherever it is read.
         let open = |table: &str| File::open(format!("/proc/thread-self/net/{table}")).ok();
         let tables = SOCKETS.iter().filter_map(|(table, state)| Some((open(table)?, *state)));
-        Ok(Self { file, counters: open("dev"), sockets: tables.collect(), name: name.to_owned() })
+        Ok(Self {
+            file,
+            cutter: Cutter::default(),
+            counters: open("dev"),
+            sockets: tables.collect(),
+            name: name.to_owned(),
+        })
     }
 
     /// Sends all IPv4 packets of this network namespace to other networks over the device, which has to be its own.
@@ -112,21 +120,33 @@ impl Tun {
         socket.request("add a route", NEW_ROUTE, CREATE, &ROUTE_TO_ALL, over, |_| {})
     }
 
-    /// Reads one packet that the namespace sends, without waiting; its length, or `None` if there is none.
+    /// Reads one packet that the namespace sends, without waiting; its length, or `None` if there is none. Segments that were sent at once
+    /// come one by one: after them, more may be there although [`wait`] does not see it.
     ///
     /// # Errors
     /// The device is gone.
-    pub fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        match (&self.file).read(into) {
-            Ok(length) => Ok(Some(length)),
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Some(length) = self.cutter.next(into) {
+            return Ok(Some(length));
+        }
+        match (&self.file).read(self.cutter.room()) {
+            Ok(length) => {
+                self.cutter.take(length);
+                Ok(self.cutter.next(into))
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Passes one packet to the namespace. Returns whether the namespace took it.
+    /// Passes one packet to the namespace at once. Returns whether the namespace took it.
     pub fn write(&self, packet: &[u8]) -> bool {
+        (&self.file).write_vectored(&[IoSlice::new(&[0; PREFIX]), IoSlice::new(packet)]).is_ok()
+    }
+
+    /// Passes a packet of [`Joiner::finish`](crate::segments::Joiner::finish) to the namespace. Returns whether the namespace took it.
+    pub fn write_joined(&self, packet: &[u8]) -> bool {
         (&self.file).write(packet).is_ok()
     }
 

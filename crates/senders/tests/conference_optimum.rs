@@ -205,3 +205,26 @@ fn hundreds_of_users_are_solved() {
         assert_eq!(asked.validate(&found.shares), Ok(()));
     }
 }
+
+/// A user without capacity beside weights twelve orders of magnitude apart, which random input met once in 14,000 problems.
+#[test]
+fn weights_far_apart_are_solved() {
+    let capacities = [0, 42_144_403, 1_000_000_000_000];
+    let users = capacities.into_iter().zip([1e-6, 1e6, 1.0]);
+    let problem = Problem {
+        users: users.map(|(bps, weight)| User { capacity: BitRate::from_bps(bps), weight }).collect(),
+        qoe: Qoe::Linear,
+        rho: 0.0,
+        max_bitrate: BitRate::from_bps(30_000_000),
+        source_cap: BitRate::from_bps(19_926_923),
+        least_up: BitRate::from_bps(530_958),
+    };
+    let found = problem.solve().expect("feasible");
+    let Certificate::Global { bound } = found.certificate else { panic!("concave") };
+    // Rates of four sources are rounded down to 1 kb/s.
+    assert!(
+        found.welfare.utility >= bound - 4.0 * 1000.0 / 30e6 - 1e-5,
+        "{} below {bound}",
+        found.welfare.utility
+    );
+}

@@ -93,17 +93,25 @@ impl Slacks {
     }
 }
 
-/// The matrix of one user: [[qq, qu], [qu, uu]], inverted.
+/// The matrix of one user, inverted: diag(q, up) + both (rise, 1)ᵀ (rise, 1).
 #[derive(Debug, Clone, Copy)]
 struct Inverse {
-    qq: f64,
-    qu: f64,
-    uu: f64,
+    q: f64,
+    up: f64,
+    both: f64,
+    rise: f64,
+    det: f64,
 }
 
 impl Inverse {
-    const fn times(&self, [q, u]: [f64; 2]) -> [f64; 2] {
-        [self.qq * q + self.qu * u, self.qu * q + self.uu * u]
+    fn new(q: f64, up: f64, both: f64, rise: f64) -> Self {
+        Self { q, up, both, rise, det: both * (q + rise * rise * up) + q * up }
+    }
+
+    /// The strong term sees the difference alone, which is exactly 0 along (rise, 1).
+    fn times(&self, [q, u]: [f64; 2]) -> [f64; 2] {
+        let across = self.both * (q - self.rise * u);
+        [(across + self.up * q) / self.det, (self.q * u - self.rise * across) / self.det]
     }
 }
 
@@ -258,23 +266,19 @@ impl Program {
             ]);
             let content_bend = content / slacks.content;
             let both = capacity / slacks.capacity + content_bend;
-            // Both constraints act in the same direction, much more strongly than the rest: the determinant is summed without their
-            // difference.
             let q_alone = pull * user.weight + price * curl + low / slacks.low + high / slacks.high;
             let up_alone = floor / slacks.floor + cap / slacks.cap;
-            let det = both * (q_alone + rise * rise * up_alone) + q_alone * up_alone;
-            inverses.push(Inverse {
-                qq: (both + up_alone) / det,
-                qu: -both * rise / det,
-                uu: (both * rise * rise + q_alone) / det,
-            });
+            let inverse = Inverse::new(q_alone, up_alone, both, rise);
             columns.push([[-content_bend * rise, -content_bend], [0.0, 1.0], [user.weight, 0.0], [off, 0.0]]);
             slope_of_total -= content;
-            bend_of_total += content_bend;
+            // What remains of `content_bend` once the user has moved: as a difference it would lose all digits.
+            let rest = capacity / slacks.capacity * (q_alone + rise * rise * up_alone);
+            bend_of_total += content_bend * (q_alone * up_alone + rest) / inverse.det;
+            inverses.push(inverse);
         }
         gradients.iter_mut().for_each(|gradient| gradient[1] += slope_of_total);
 
-        // (1 + C Uᵀ D⁻¹ U) z = C Uᵀ D⁻¹ g.
+        // (1 + C Uᵀ D⁻¹ U) z = C Uᵀ D⁻¹ g; the second row keeps the first z in place of what the first row says it is.
         let (mut inner, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
         for ((inverse, gradient), column) in inverses.iter().zip(&gradients).zip(&columns) {
             let solved = column.map(|entry| inverse.times(entry));
@@ -285,9 +289,11 @@ impl Program {
                 }
             }
         }
-        let coupled = |values: [f64; 4]| {
-            [values[1], values[0] + bend_of_total * values[1], -pull * values[2], -bend * values[3]]
-        };
+        let coupled = |values: [f64; 4]| [values[1], values[0], -pull * values[2], -bend * values[3]];
+        inner[0][0] = -bend_of_total;
+        // The same by symmetry, without the error of a sum that all but cancels.
+        let by_total = inner[0];
+        inner.iter_mut().zip(by_total).skip(1).for_each(|(row, value)| row[0] = value);
         let mut equations = [[0.0; 5]; 4];
         for place in 0..4 {
             let column = coupled([0, 1, 2, 3].map(|row| inner[row][place]));
@@ -304,11 +310,13 @@ impl Program {
         let mut descent = 0.0;
         for ((inverse, gradient), column) in inverses.iter().zip(&gradients).zip(&columns) {
             let mut right = *gradient;
-            for (entry, factor) in column.iter().zip(shared) {
+            for (entry, factor) in column.iter().zip(shared).skip(1) {
                 right[0] -= entry[0] * factor;
                 right[1] -= entry[1] * factor;
             }
-            let [q, up] = inverse.times(right);
+            // The first column is as strong as the matrix: apart, its two entries cancel exactly.
+            let ([q, up], [by_q, by_up]) = (inverse.times(right), inverse.times(column[0]));
+            let [q, up] = [q - shared[0] * by_q, up - shared[0] * by_up];
             step.qoe.push(-q);
             step.up.push(-up);
             descent += dot(*gradient, [q, up]);
