@@ -1,5 +1,7 @@
 //! Queueing disciplines of an interface (rtnetlink), and whether they send packets at their times.
 
+use std::fmt;
+
 use crate::LinuxError;
 use crate::interface::Interface;
 use crate::netlink::message::{DUMP, Message, u32_at};
@@ -14,12 +16,44 @@ const KIND: u16 = 1;
 /// `TC_H_INGRESS`, the parent of what handles arrivals.
 const INGRESS: u32 = 0xffff_fff1;
 
-/// The kinds of an interface's queueing disciplines for what leaves, as "fq" or "fq_codel". A device with several queues has "mq" and one
+/// The kind of a queueing discipline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `fq`: sends each packet at its time.
+    Fq,
+    /// `mq`: one discipline for each queue of the device.
+    Mq,
+    /// Any other, by its name.
+    Other(String),
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        match name {
+            "fq" => Self::Fq,
+            "mq" => Self::Mq,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fq => "fq",
+            Self::Mq => "mq",
+            Self::Other(name) => name,
+        })
+    }
+}
+
+/// The kinds of an interface's queueing disciplines for what leaves. A device with several queues has "mq" and one
 /// for each of them.
 ///
 /// # Errors
 /// There is no such interface, or rtnetlink failed.
-pub fn kinds(interface: &str) -> Result<Vec<String>, LinuxError> {
+pub fn kinds(interface: &str) -> Result<Vec<Kind>, LinuxError> {
     let index = Interface::find(interface)?.index;
     let mut kinds = Vec::new();
     let mut fixed = [0; FIXED];
@@ -39,18 +73,18 @@ pub fn kinds(interface: &str) -> Result<Vec<String>, LinuxError> {
 
 /// Whether each packet leaves at the time given with it (`SO_TXTIME` by CLOCK_MONOTONIC): only `fq` does that.
 #[must_use]
-pub fn keep_times(kinds: &[String]) -> bool {
-    let mut leaves = kinds.iter().filter(|kind| *kind != "mq").peekable();
-    leaves.peek().is_some() && leaves.all(|kind| kind == "fq")
+pub fn keep_times(kinds: &[Kind]) -> bool {
+    let mut leaves = kinds.iter().filter(|kind| **kind != Kind::Mq).peekable();
+    leaves.peek().is_some() && leaves.all(|kind| *kind == Kind::Fq)
 }
 
 /// Reads rtnetlink's message about a queueing discipline: its interface and its kind; `None` for other messages.
-fn read(message: &Message<'_>) -> Option<(u32, String)> {
+fn read(message: &Message<'_>) -> Option<(u32, Kind)> {
     if message.kind != NEW_QDISC || u32_at(message.body, 12)? == INGRESS {
         return None;
     }
     let kind = message.attributes(FIXED).find(KIND)?.text()?;
-    Some((u32_at(message.body, 4)?, kind.to_owned()))
+    Some((u32_at(message.body, 4)?, Kind::of(kind)))
 }
 
 #[cfg(test)]
@@ -60,7 +94,7 @@ mod tests {
 
     #[test]
     fn all_queues_of_a_device_have_to_keep_times() {
-        let kinds = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let kinds = |text: &str| text.split_whitespace().map(Kind::of).collect::<Vec<_>>();
         for yes in ["fq", "mq fq fq fq"] {
             assert!(keep_times(&kinds(yes)), "{yes}");
         }
@@ -81,14 +115,14 @@ mod tests {
             builder.as_bytes().to_vec()
         };
         let of = |bytes: &[u8]| Messages(bytes).next().and_then(|message| read(&message));
-        assert_eq!(of(&message(0xffff_ffff)), Some((7, "fq".to_owned())));
+        assert_eq!(of(&message(0xffff_ffff)), Some((7, Kind::Fq)));
         assert_eq!(of(&message(INGRESS)), None);
     }
 
     #[test]
     fn the_loopback_device_is_found_and_another_is_not() {
         let kinds = kinds("lo").expect("rtnetlink");
-        assert!(!keep_times(&kinds) || kinds.contains(&"fq".to_owned()), "{kinds:?}");
+        assert!(!keep_times(&kinds) || kinds.contains(&Kind::Fq), "{kinds:?}");
         assert!(super::kinds("no-such-device").is_err());
     }
 

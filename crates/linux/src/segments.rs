@@ -173,7 +173,8 @@ impl Cutter {
             segment[..data].copy_from_slice(&packet[..data]);
             segment[data..].copy_from_slice(&packet[from..from + now]);
             if tcp == 20 {
-                let number = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add((self.passed / self.size) as u16);
+                let number =
+                    u16::from_be_bytes([packet[4], packet[5]]).wrapping_add((self.passed / self.size) as u16);
                 segment[4..6].copy_from_slice(&number.to_be_bytes());
             }
             set_length(segment, tcp);
@@ -286,7 +287,8 @@ impl Joiner {
 /// Whether the headers differ in nothing but lengths, numbers, checksums and the push flag.
 fn is_alike(first: &[u8], packet: &[u8], Layout { tcp, data }: Layout) -> bool {
     let own = |at: usize| {
-        let ip = if tcp == 20 { (2..6).contains(&at) || (10..12).contains(&at) } else { (4..6).contains(&at) };
+        let ip =
+            if tcp == 20 { (2..6).contains(&at) || (10..12).contains(&at) } else { (4..6).contains(&at) };
         ip || (tcp + 4..tcp + 8).contains(&at) || at == tcp + 13 || (tcp + 16..tcp + 18).contains(&at)
     };
     (0..data).all(|at| own(at) || first[at] == packet[at])
@@ -358,7 +360,10 @@ mod tests {
             let (mut data, last) = (Vec::new(), segments.len() - 1);
             for (number, segment) in segments.iter().enumerate() {
                 assert_eq!(Layout::of(segment), Some(layout));
-                assert_eq!(sum(&segment[layout.tcp..], u64::from(pseudo_header(segment, layout.tcp))), 0xffff);
+                assert_eq!(
+                    sum(&segment[layout.tcp..], u64::from(pseudo_header(segment, layout.tcp))),
+                    0xffff
+                );
                 assert!(packet.is_new || sum(&segment[..20], 0) == 0xffff);
                 let expected = packet.sequence.wrapping_add((number * packet.size) as u32);
                 assert_eq!(u32_at(segment, layout.tcp + 4), expected);
@@ -395,7 +400,16 @@ mod tests {
 
     #[test]
     fn nothing_joins_that_is_not_next_or_differs() {
-        let first = Packet { is_new: false, data: 100, sequence: 7, options: true, finishes: false, pushes: false, reduced: false, size: 100 };
+        let first = Packet {
+            is_new: false,
+            data: 100,
+            sequence: 7,
+            options: true,
+            finishes: false,
+            pushes: false,
+            reduced: false,
+            size: 100,
+        };
         let next = Packet { sequence: 107, ..first.clone() };
         let joins = |second: &[u8]| {
             let mut joiner = Joiner::default();
@@ -407,7 +421,14 @@ mod tests {
         assert!(!joins(&Packet { data: 101, ..next.clone() }.bytes()), "longer than the first");
         assert!(!joins(&Packet { finishes: true, ..next.clone() }.bytes()), "an end");
         assert!(!joins(&Packet { is_new: true, ..next.clone() }.bytes()), "another version");
-        for (at, what) in [(1, "a mark"), (8, "a lifetime"), (12, "a sender"), (23, "a port"), (34, "a window"), (45, "an option")] {
+        for (at, what) in [
+            (1, "a mark"),
+            (8, "a lifetime"),
+            (12, "a sender"),
+            (23, "a port"),
+            (34, "a window"),
+            (45, "an option"),
+        ] {
             let mut other = next.bytes();
             other[at] ^= 1;
             assert!(!joins(&other), "{what}");
@@ -447,7 +468,10 @@ mod tests {
     #[test]
     fn a_checksum_that_the_kernel_left_out_is_completed() {
         // UDP with three bytes of data; the field holds the sum of the pseudo header.
-        let mut packet = [0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4, 0, 11, 0, 0, 5, 6, 7];
+        let mut packet = [
+            0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4, 0, 11, 0, 0,
+            5, 6, 7,
+        ];
         let begun = sum(&packet[12..20], 17 + 11);
         packet[26..28].copy_from_slice(&begun.to_be_bytes());
         let mut cutter = Cutter::default();

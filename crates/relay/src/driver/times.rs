@@ -1,7 +1,7 @@
 //! Send times (`SO_TXTIME`): packets are handed to the kernel up to a millisecond before they leave, and `fq` sends each at its time. The
 //! edge then wakes twice a millisecond at most, not for each packet.
 
-use airbound_linux::qdisc;
+use airbound_linux::qdisc::{self, Kind};
 use airbound_linux::udp::UdpSocket;
 use airbound_units::Span;
 use serde_json::{Value, json};
@@ -57,8 +57,12 @@ impl SendTimes {
 }
 
 /// The reason why an interface keeps no times.
-fn lacking(interface: &str, kinds: &[String]) -> String {
-    let has = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+fn lacking(interface: &str, kinds: &[Kind]) -> String {
+    let has = if kinds.is_empty() {
+        "none".to_owned()
+    } else {
+        kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(", ")
+    };
     format!(
         "{interface} sends no packet at its time: its queueing discipline is {has}, and only fq does that"
     )
@@ -71,7 +75,7 @@ mod tests {
     #[test]
     fn an_interface_without_fq_is_refused_with_the_remedy() {
         assert_eq!(
-            lacking("eth0", &["mq".to_owned(), "fq_codel".to_owned()]),
+            lacking("eth0", &[Kind::Mq, Kind::Other("fq_codel".to_owned())]),
             "eth0 sends no packet at its time: its queueing discipline is mq, fq_codel, and only fq does that"
         );
         let socket = UdpSocket::bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback");
