@@ -177,6 +177,10 @@ impl Synthetic {
     pub fn accept(&mut self, answer: SdpAnswer) -> Result<(), RtcError> {
         if let Some(pending) = self.pending.take() {
             self.rtc.sdp_api().accept_answer(pending, answer)?;
+            // An answer to a renewal takes the addresses away.
+            if let Ok(candidate) = Candidate::host(self.address, "udp") {
+                self.rtc.add_local_candidate(candidate);
+            }
         }
         self.mutate(|_| {});
         Ok(())
@@ -189,9 +193,6 @@ impl Synthetic {
         change.ice_restart(false);
         let (offer, pending) = change.apply()?;
         self.pending = Some(pending);
-        if let Ok(candidate) = Candidate::host(address, "udp") {
-            self.rtc.add_local_candidate(candidate);
-        }
         Some(offer)
     }
 

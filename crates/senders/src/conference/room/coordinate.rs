@@ -99,8 +99,10 @@ impl Link {
         );
         let settled = !self.is_held() && !self.looking;
         if settled {
-            // What exceeds the application's own limit is no bottleneck.
-            self.limited = [exact(up) && up.rate < config.source, exact(down) && down.rate < most];
+            // What exceeds the application's own limit is no bottleneck. An uplink whose next layer does not fit waits for it without filling
+            // its estimate: it is limited as well where the downlink fills the link.
+            let wants = [up.rate < config.source, down.rate < most];
+            self.limited = [wants[0] && (exact(up) || exact(down)), wants[1] && exact(down)];
             self.measured = self.limited.contains(&true) && self.apart.is_none();
         }
         if !self.measured {
