@@ -377,7 +377,7 @@ mod tests {
         });
     }
 
-    /// What is joined is the packet that was cut, with the sum of the pseudo header in place of the checksum.
+    /// The joined packet is the one that was cut, with the sum of the pseudo header in place of the checksum.
     #[test]
     fn segments_join_to_what_was_cut() {
         check!().with_type::<Packet>().with_iterations(2000).for_each(|packet| {
