@@ -324,7 +324,7 @@ const WIRE_MS: f64 = 2.0;
 const COST: &str =
     "processor time of each packet, with the kernel's way through queue, bridge or router, and radio";
 
-/// How much a counter grew from the beginning to the end of a run, by its lines.
+/// The growth of a counter from the beginning to the end of a run, by its lines.
 fn grown(lines: &str, what: &str) -> Option<f64> {
     let noted: BTreeMap<(&str, &str), f64> = lines
         .lines()
