@@ -231,7 +231,7 @@ impl<'a> Server<'a> {
             let time = now();
             self.take_completions(time)?;
             if readable.packets {
-                self.receive_packets(time)?;
+                self.receive_packets()?;
             }
             self.pass_traffic(time);
             if readable.changes {
@@ -248,7 +248,7 @@ impl<'a> Server<'a> {
     }
 
     /// Reads pending packets. Returns their count.
-    fn receive_packets(&mut self, time: Instant) -> Result<usize, AgentError> {
+    fn receive_packets(&mut self) -> Result<usize, AgentError> {
         let (classifier, arrived) = (&mut self.classifier, &mut self.arrived);
         Ok(self.queue.receive(BATCH, |packet| arrived.push(classifier.arrival(packet)))?)
     }
@@ -266,7 +266,7 @@ impl<'a> Server<'a> {
         let detached = self.table.detach();
         // Packets that were on their way to the queue.
         for _ in 0..MOST_BATCHES {
-            if !self.receive_packets(time).is_ok_and(|count| count > 0) {
+            if !self.receive_packets().is_ok_and(|count| count > 0) {
                 break;
             }
             self.pass_traffic(time);
