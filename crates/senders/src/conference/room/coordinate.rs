@@ -33,8 +33,8 @@ pub(super) struct Link {
     /// When the hold is released for a look, or the look ends.
     turn: Option<Instant>,
     looking: bool,
-    /// When the present hold has to have shown that the other direction gains, and what was sent before it.
-    trial: Option<(Instant, Share)>,
+    /// When the present hold has to have shown that the other direction gains, what was sent before it, and the estimates of then.
+    trial: Option<(Instant, [Share; 2])>,
     /// Until when the directions count as apart.
     apart: Option<Instant>,
 }
@@ -44,7 +44,7 @@ const LEAST_GAIN: f64 = 0.2;
 /// Change of a rate that is large enough to be judged, relative to the link's capacity.
 const CLEAR: f64 = 0.05;
 /// Checks after which a hold is judged.
-const TRIAL_CHECKS: u64 = 4;
+const TRIAL_CHECKS: u64 = 8;
 /// Looks for which a link whose directions are apart is let be.
 const APART_LOOKS: u64 = 6;
 
@@ -123,17 +123,27 @@ impl Link {
         self.capacity.check(Reading::Latest);
     }
 
+    fn estimates(&self) -> Share {
+        let rate = |estimate: Option<Estimate>| estimate.map_or(BitRate::ZERO, |estimate| estimate.rate);
+        Share { up: rate(self.up), down: rate(self.down) }
+    }
+
     /// Judges a hold: where one direction has given something up and the other has gained nothing, they are apart.
     fn judge(&mut self, now: Instant, config: &RoomConfig) -> bool {
         if self.apart.is_some_and(|until| until <= now) {
             self.apart = None;
         }
-        let Some((at, before)) = self.trial.filter(|(at, _)| *at <= now) else { return false };
-        let Share { up, down } = self.in_use;
-        let fell = |before: BitRate, after: BitRate| before.as_bps() as f64 - after.as_bps() as f64;
+        let Some((at, [before, estimated])) = self.trial.filter(|(at, _)| *at <= now) else { return false };
+        let (Share { up, down }, natural) = (self.in_use, self.estimates());
+        let rose = |before: BitRate, after: BitRate| after.as_bps() as f64 - before.as_bps() as f64;
+        // A sender that waits for its next layer sends no more yet, but its estimate shows what the link gives.
         let (given, gained) = match self.state {
-            State::ClientConstrained { .. } => (fell(before.up, up), -fell(before.down, down)),
-            State::ServerConstrained { .. } => (fell(before.down, down), -fell(before.up, up)),
+            State::ClientConstrained { .. } => {
+                (-rose(before.up, up), rose(before.down, down).max(rose(estimated.down, natural.down)))
+            }
+            State::ServerConstrained { .. } => {
+                (-rose(before.down, down), rose(before.up, up).max(rose(estimated.up, natural.up)))
+            }
             State::Natural => return false,
         };
         // The other direction may need more time than this: it is judged again at the next check, once something was given up.
@@ -185,7 +195,7 @@ impl Link {
             (self.turn, self.trial) = (None, None);
         } else if self.turn.is_none() {
             self.turn = Some(now + config.look_every);
-            self.trial = Some((now + config.check * TRIAL_CHECKS, self.in_use));
+            self.trial = Some((now + config.check * TRIAL_CHECKS, [self.in_use, self.estimates()]));
         }
         self.state = state;
     }
