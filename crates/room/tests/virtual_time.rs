@@ -49,8 +49,9 @@ fn plum_lets_the_narrow_half_duplex_link_send_more() {
         (world.guests[0].synthetic.counts().sent - before) as f64 * 8.0 / 40.0
     };
     let (plain, plum) = (sent(RoomPolicy::Plain), sent(RoomPolicy::Plum));
-    // Runs of one policy differ by a factor of two, as str0m draws its own randomness: no more than this is sure.
-    assert!(plum > plain * 0.6, "plain {plain:.0}, plum {plum:.0} bit/s");
+    // Without coordination either direction may win the link, as str0m draws its own randomness: of 16 runs the uplink had 0.5 Mb/s in 11 and
+    // 1.07 Mb/s in 5, with it 1.15 Mb/s in all.
+    assert!(plum > 1.1e6 && plum > plain * 1.04, "plain {plain:.0}, plum {plum:.0} bit/s");
 }
 
 #[test]

@@ -146,55 +146,6 @@ fn only_exact_estimates_make_a_bottleneck() {
     assert!(!session.actions.iter().any(|action| matches!(action, Action::Hold { .. })));
 }
 
-/// A member whose uplink has what `capacity` leaves after what is forwarded to it, as a greedy sender on a half-duplex link; with `apart`
-/// each direction has its own rate. Layers never fill the downlink, so that its estimate is a lower bound throughout.
-fn narrow(session: &mut Session, capacity: u64, apart: bool) {
-    let down: u64 = session.room.forwarded_to(ClientId(0)).map(|(.., rate)| rate.as_bps() / 1000).sum();
-    let up = if apart { 500 } else { (capacity - down).min(1480) };
-    let now = at(session.now);
-    let (first, second) = (up.min(120), up.saturating_sub(120).min(360));
-    let layers = [first, second, up - first - second].map(kbps);
-    session.room.on_layers(now, ClientId(0), &layers);
-    let kind = if up < 1480 { EstimateKind::Exact } else { EstimateKind::AtLeast };
-    session.room.on_uplink(now, ClientId(0), Estimate { rate: kbps(up), kind, at: now });
-    let rate = kbps(capacity.max(2400));
-    session.room.on_downlink(now, ClientId(0), Estimate { rate, kind: EstimateKind::AtLeast, at: now });
-    (1..4).for_each(|member| session.estimates(member, [1500, 5000], EstimateKind::AtLeast));
-}
-
-#[test]
-fn one_exact_direction_is_enough_as_layers_never_fill_the_other() {
-    let sent = |policy| {
-        let mut session = Session::new(policy, 4);
-        let mut sent = Vec::new();
-        for _ in 0..150 {
-            narrow(&mut session, 2500, false);
-            session.run(200);
-            let down: u64 =
-                session.room.forwarded_to(ClientId(0)).map(|(.., rate)| rate.as_bps() / 1000).sum();
-            sent.push((2500 - down).min(1480));
-        }
-        sent[50..].iter().sum::<u64>() / 100
-    };
-    let (plain, plum) = (sent(RoomPolicy::Plain), sent(RoomPolicy::Plum));
-    assert!(plum > plain * 3 / 2, "{plain} {plum} kb/s");
-}
-
-#[test]
-fn a_link_whose_directions_are_apart_is_let_be() {
-    let mut session = Session::new(RoomPolicy::Plum, 4);
-    let mut held = Vec::new();
-    for _ in 0..400 {
-        narrow(&mut session, 2500, true);
-        session.run(200);
-        held.push(session.room.state(ClientId(0)) != Some(State::Natural));
-    }
-    let count = held.iter().filter(|held| **held).count();
-    assert!(count > 5, "it was tried");
-    assert!(count < 100, "less than 20 of 80 s: {count}");
-    assert!(held[200..].iter().all(|held| !held));
-}
-
 #[test]
 fn a_hold_is_released_for_a_look_and_ends_when_the_link_has_widened() {
     let mut session = Session::new(RoomPolicy::Plum, 4);

@@ -59,19 +59,6 @@ fn room(policy: RoomPolicy) -> ConferenceConfig {
     })
 }
 
-/// A layer never fills an estimate, so that over TCP a downlink is never known exactly: the uplink, which is filled, has to do.
-#[test]
-fn a_room_over_tcp_turns_a_narrow_link_to_the_viewers() {
-    let narrow = |policy| {
-        let access = vec![pipe("0 8\n"), pipe("0 80\n"), pipe("0 80\n"), pipe("0 80\n")];
-        let spec = session(access, room(policy));
-        run(ConferenceSpec { warm_up: Span::from_secs(15), duration: Span::from_secs(40), ..spec })
-    };
-    let (plain, plum) = (narrow(RoomPolicy::Plain), narrow(RoomPolicy::Plum));
-    let (before, after) = (plain.clients[0].up_mbps, plum.clients[0].up_mbps);
-    assert!(after > before * 1.02, "{before} {after}: {plain:?} {plum:?}");
-}
-
 #[test]
 fn even_links_are_split_evenly_and_plum_turns_them_to_the_viewers() {
     // Each direction gets half of 16 Mb/s, less headers and the part that BBR leaves; with eight equal clients 7/8 can

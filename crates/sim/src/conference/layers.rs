@@ -1,21 +1,23 @@
-//! A room over the streams of a conference: each source sends scalable layers (SVC), of which the server forwards those up to one to each viewer.
+//! A room over the streams of a conference: each source sends simulcast layers, of which the server forwards one to each viewer.
 
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::plum::{Notice, State};
 use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant};
 
-/// Shares of the media up to each layer, as a browser divides its bitrate among three layers of a quarter, half and full size. (Simulcast
-/// would send each size whole: of a camera at two thirds of its bitrate a viewer then gets less than at three fifths, and the worth of an
-/// uplink, which Plum weighs, is no longer its rate.)
-const SHARES: [f64; 3] = [0.08, 0.32, 1.0];
+/// Shares of a camera's largest bitrate, as a browser divides it among three layers of a quarter, half and full size.
+const SHARES: [f64; 3] = [0.08, 0.24, 0.68];
+/// Part of its share below which a layer is not sent.
+const USEFUL: f64 = 0.5;
 
 /// The room, with the layers that it chose and the rates of those that are sent.
 #[derive(Debug)]
 pub(super) struct Layered {
     room: Room,
-    /// For each source, the rate of its media in bit/s.
-    media: Vec<f64>,
+    /// Largest bitrate of a camera.
+    most: f64,
+    /// For each source, the rates of its layers in bit/s.
+    rates: Vec<[f64; 3]>,
     /// For each viewer and source, the chosen layer.
     chosen: Vec<Vec<Option<u8>>>,
 }
@@ -41,7 +43,8 @@ impl Layered {
             room.on_views(start, *viewer, &views);
         }
         let count = clients.len();
-        Ok(Self { room, media: vec![0.0; count], chosen: vec![vec![None; count]; count] })
+        let most = most.as_bps() as f64;
+        Ok(Self { room, most, rates: vec![[0.0; 3]; count], chosen: vec![vec![None; count]; count] })
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
@@ -69,16 +72,25 @@ impl Layered {
         self.room.on_acknowledged(id(client), sequence);
     }
 
-    /// Takes the rate of a source's media.
+    /// Takes the rate of a source's media: layers fill from below, and one that has less than half of its share is not sent.
     pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
-        self.media[source] = rate;
-        self.room.on_layers(now, id(source), &SHARES.map(|share| BitRate::from_bps_f64(share * rate)));
-        self.room.on_media(now, id(source), BitRate::from_bps_f64(rate));
+        let mut left = rate;
+        let mut rates = [0.0; 3];
+        for (layer, share) in SHARES.into_iter().enumerate() {
+            let wanted = share * self.most;
+            let given = wanted.min(left);
+            if layer == 0 || given >= wanted * USEFUL {
+                rates[layer] = given;
+                left -= given;
+            }
+        }
+        self.rates[source] = rates;
+        self.room.on_layers(now, id(source), &rates.map(BitRate::from_bps_f64));
     }
 
     /// Takes the estimates of both congestion controls of a client, in bit/s. One that its sender fills is exact.
     pub(super) fn on_estimates(&mut self, now: Instant, client: usize, [up, down]: [f64; 2]) {
-        let sent_up = self.media[client];
+        let sent_up: f64 = self.rates[client].iter().sum();
         let sent_down: u64 = self.room.forwarded_to(id(client)).map(|(.., rate)| rate.as_bps()).sum();
         let estimate = |rate: f64, sent: f64| {
             Estimate::of(BitRate::from_bps_f64(rate), BitRate::from_bps_f64(sent), now)
@@ -87,10 +99,12 @@ impl Layered {
         self.room.on_downlink(now, id(client), estimate(down, sent_down as f64));
     }
 
-    /// The part of a source's media that a viewer gets.
+    /// The part of a source's media that a viewer gets: one layer of all that are sent.
     pub(super) fn part(&self, viewer: usize, source: usize) -> f64 {
-        let layer = self.chosen[viewer][source];
-        layer.and_then(|layer| SHARES.get(usize::from(layer))).copied().unwrap_or(0.0)
+        let rates = &self.rates[source];
+        let all: f64 = rates.iter().sum();
+        let layer = self.chosen[viewer][source].and_then(|layer| rates.get(usize::from(layer)));
+        if all > 0.0 { layer.copied().unwrap_or(0.0) / all } else { 0.0 }
     }
 
     pub(super) fn state(&self, client: usize) -> Option<State> {

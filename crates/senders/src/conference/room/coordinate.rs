@@ -1,11 +1,7 @@
 //! Coordination of the two directions of each measured link (Plum, Sec. III-D), for links whose estimates may be lower bounds.
 //!
-//! A link takes part as a bottleneck once one of its estimates is exact: what fills a half-duplex link leaves nothing free, so that its
-//! capacity is the exact rate and what is sent the other way. (Layers that fit into an estimate never fill it; whoever waits for both to be
-//! exact waits forever.) Before, its capacity is at least what the application can use.
-//!
-//! While a direction is held its natural estimate freezes. It ages, so the hold is released briefly to look again. A hold under which the
-//! other direction gains nothing shows a link whose directions are apart: it is let be for a while.
+//! A link takes part as a bottleneck once both of its estimates are exact; before, its capacity is at least what the application can use.
+//! While a direction is held its natural estimate freezes. It ages, so the hold is released briefly to look again.
 
 use airbound_units::{BitRate, Instant};
 
@@ -20,33 +16,16 @@ use crate::conference::qoe::Qoe;
 pub(super) struct Link {
     pub(super) up: Option<Estimate>,
     pub(super) down: Option<Estimate>,
-    /// Rates that are sent now.
-    pub(super) in_use: Share,
     pub(super) weight: f64,
-    /// One of both estimates was exact.
+    /// Both estimates were exact.
     measured: bool,
-    /// Which directions the link limited, up and down.
-    limited: [bool; 2],
     capacity: Capacity,
     pub(super) state: State,
     pub(super) target: Option<Share>,
     /// When the hold is released for a look, or the look ends.
     turn: Option<Instant>,
     looking: bool,
-    /// When the present hold has to have shown that the other direction gains, what was sent before it, and the estimates of then.
-    trial: Option<(Instant, [Share; 2])>,
-    /// Until when the directions count as apart.
-    apart: Option<Instant>,
 }
-
-/// Part of what a held direction gives up that the other one has to gain for the link to count as half-duplex.
-const LEAST_GAIN: f64 = 0.2;
-/// Change of a rate that is large enough to be judged, relative to the link's capacity.
-const CLEAR: f64 = 0.05;
-/// Checks after which a hold is judged.
-const TRIAL_CHECKS: u64 = 8;
-/// Looks for which a link whose directions are apart is let be.
-const APART_LOOKS: u64 = 6;
 
 /// The problem in force, with the members that take part.
 #[derive(Debug, Clone)]
@@ -76,12 +55,7 @@ impl Link {
 
     /// Releases the link, as another policy needs none of it.
     pub(super) fn release(&mut self) {
-        *self = Self { up: self.up, down: self.down, in_use: self.in_use, ..Self::new(self.weight) };
-    }
-
-    /// Whether a hold is to be released for a look now, or a look ends.
-    pub(super) fn turns(&self, now: Instant) -> bool {
-        self.turn.is_some_and(|at| at <= now)
+        *self = Self { up: self.up, down: self.down, ..Self::new(self.weight) };
     }
 
     /// The rate at which forwarding to this member is held.
@@ -89,75 +63,28 @@ impl Link {
         self.state.server_limit()
     }
 
-    /// Takes the present estimates. While a direction is held, one that is not exact tells nothing unless it exceeds what was known.
-    fn read(&mut self, now: Instant, config: &RoomConfig, most: BitRate) {
+    /// Takes the present estimates. A held direction tells nothing about its link unless it exceeds what was known.
+    fn read(&mut self, now: Instant, config: &RoomConfig) {
         let (Some(up), Some(down)) = (self.up, self.down) else { return };
         let exact = |estimate: Estimate| estimate.kind_at(now, config.fresh) == EstimateKind::Exact;
         let (up_held, down_held) = (
             matches!(self.state, State::ClientConstrained { .. }),
             matches!(self.state, State::ServerConstrained { .. }),
         );
-        let settled = !self.is_held() && !self.looking;
-        if settled {
-            // What exceeds the application's own limit is no bottleneck. An uplink whose next layer does not fit waits for it without filling
-            // its estimate: it is limited as well where the downlink fills the link.
-            let wants = [up.rate < config.source, down.rate < most];
-            self.limited = [wants[0] && (exact(up) || exact(down)), wants[1] && exact(down)];
-            self.measured = self.limited.contains(&true) && self.apart.is_none();
+        if !self.is_held() && !self.looking {
+            self.measured = exact(up) && exact(down);
         }
         if !self.measured {
             return;
         }
         let known = self.capacity.natural();
-        let seen = |estimate: Estimate, in_use: BitRate, held: bool, known: Option<BitRate>| {
-            let rate = if exact(estimate) { estimate.rate } else { estimate.rate.min(in_use) };
-            let tells = settled || exact(estimate) && !held;
-            (tells || known.is_none_or(|known| rate > known)).then_some(rate)
-        };
-        if let Some(rate) = seen(up, self.in_use.up, up_held, known.map(|known| known.up)) {
-            self.capacity.on_up(rate);
+        if !up_held || known.is_none_or(|known| up.rate > known.up) {
+            self.capacity.on_up(up.rate);
         }
-        if let Some(rate) = seen(down, self.in_use.down, down_held, known.map(|known| known.down)) {
-            self.capacity.on_down(rate);
+        if !down_held || known.is_none_or(|known| down.rate > known.down) {
+            self.capacity.on_down(down.rate);
         }
         self.capacity.check(Reading::Latest);
-    }
-
-    fn estimates(&self) -> Share {
-        let rate = |estimate: Option<Estimate>| estimate.map_or(BitRate::ZERO, |estimate| estimate.rate);
-        Share { up: rate(self.up), down: rate(self.down) }
-    }
-
-    /// Judges a hold: where one direction has given something up and the other has gained nothing, they are apart.
-    fn judge(&mut self, now: Instant, config: &RoomConfig) -> bool {
-        if self.apart.is_some_and(|until| until <= now) {
-            self.apart = None;
-        }
-        let Some((at, [before, estimated])) = self.trial.filter(|(at, _)| *at <= now) else { return false };
-        let (Share { up, down }, natural) = (self.in_use, self.estimates());
-        let rose = |before: BitRate, after: BitRate| after.as_bps() as f64 - before.as_bps() as f64;
-        // A sender that waits for its next layer sends no more yet, but its estimate shows what the link gives.
-        let (given, gained) = match self.state {
-            State::ClientConstrained { .. } => {
-                (-rose(before.up, up), rose(before.down, down).max(rose(estimated.down, natural.down)))
-            }
-            State::ServerConstrained { .. } => {
-                (-rose(before.down, down), rose(before.up, up).max(rose(estimated.up, natural.up)))
-            }
-            State::Natural => return false,
-        };
-        // The other direction may need more time than this: it is judged again at the next check, once something was given up.
-        let clear = CLEAR * (before.up + before.down).as_bps() as f64;
-        if given < clear {
-            return false;
-        }
-        self.trial = None;
-        if gained >= given * LEAST_GAIN {
-            return false;
-        }
-        self.release();
-        self.apart = Some(at + config.look_every * APART_LOOKS);
-        true
     }
 
     /// The capacity that counts: a link that was not measured has all that the application can use.
@@ -184,26 +111,13 @@ impl Link {
         let natural = Share { up: natural.up.min(config.source), down: natural.down.min(most) };
         let floor = BitRate::from_bps(config.least.as_bps().saturating_mul(viewers)).min(natural.down);
         let state = State::towards(Share { down: target.down.max(floor), ..target }, natural);
-        // A direction is held for another one that the link limits, not for one that has all it can use.
-        let state = match (state, self.limited) {
-            (State::ServerConstrained { .. }, [false, _]) | (State::ClientConstrained { .. }, [_, false]) => {
-                State::Natural
-            }
-            _ => state,
-        };
-        if state == State::Natural {
-            (self.turn, self.trial) = (None, None);
-        } else if self.turn.is_none() {
+        if state != State::Natural && self.turn.is_none() {
             self.turn = Some(now + config.look_every);
-            self.trial = Some((now + config.check * TRIAL_CHECKS, [self.in_use, self.estimates()]));
+        } else if state == State::Natural {
+            self.turn = None;
         }
         self.state = state;
     }
-}
-
-/// The number of members that see each one.
-fn viewers_of(links: &[(ClientId, &mut Link)]) -> u64 {
-    links.len().saturating_sub(1).max(1) as u64
 }
 
 impl Coordinator {
@@ -212,15 +126,10 @@ impl Coordinator {
         links.filter_map(|link| link.turn).fold(self.next, Instant::min)
     }
 
-    /// Whether [`Self::advance`] reads estimates at `now`.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.stale || now >= self.next
-    }
-
     /// Reads estimates, looks again where it is time, and computes new targets if a capacity changed clearly.
     pub(super) fn advance(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
         for (_, link) in links.iter_mut() {
-            if link.turns(now) {
+            if link.turn.is_some_and(|at| at <= now) {
                 if link.looking {
                     // A link that was not filled during the look is no bottleneck.
                     (link.looking, link.turn) = (false, None);
@@ -231,18 +140,16 @@ impl Coordinator {
                 }
             }
         }
-        if !self.is_due(now) {
+        if now < self.next && !self.stale {
             return;
         }
         if now >= self.next {
             self.next = now + config.check;
         }
         let mut changed = self.stale;
-        let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers_of(links)));
         for (_, link) in links.iter_mut() {
             let before = link.measured;
-            changed |= link.judge(now, config);
-            link.read(now, config, most);
+            link.read(now, config);
             changed |= before != link.measured
                 || link.measured && !link.looking && link.capacity.changed(link.state, config.change);
         }
@@ -252,7 +159,7 @@ impl Coordinator {
     }
 
     fn solve(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
-        let viewers = viewers_of(links);
+        let viewers = links.len().saturating_sub(1).max(1) as u64;
         let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
         let ample = most + config.source;
         let heard: Vec<(ClientId, User)> =

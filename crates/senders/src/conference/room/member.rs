@@ -85,10 +85,6 @@ pub(super) struct Member {
     pub(super) outbox: Outbox,
     /// Rates of its layers in bit/s, ascending where sent; 0 for a layer that is not sent.
     pub(super) rates: [u64; MOST_LAYERS],
-    /// Rate of all its layers together.
-    pub(super) sending: BitRate,
-    /// Rate of all that it sends, where that is not the sum of its layers.
-    pub(super) media: Option<BitRate>,
     /// Its views, the most important first.
     pub(super) watched: Vec<Watched>,
     pub(super) spoke: Instant,
@@ -101,8 +97,6 @@ impl Member {
             link: Link::new(weight),
             outbox: Outbox::default(),
             rates: [0; MOST_LAYERS],
-            sending: BitRate::ZERO,
-            media: None,
             watched: Vec::new(),
             spoke: Instant::ZERO,
             probe: None,
@@ -112,9 +106,6 @@ impl Member {
     /// Takes the rates of its layers. A layer counts for no less than those below it, so that steps never have a negative size.
     pub(super) fn set_layers(&mut self, rates: &[BitRate]) {
         self.rates = [0; MOST_LAYERS];
-        self.sending = BitRate::from_bps(
-            rates.iter().take(MOST_LAYERS).map(|rate| rate.as_bps()).fold(0, u64::saturating_add),
-        );
         let mut below = 0;
         for (slot, rate) in self.rates.iter_mut().zip(rates) {
             if !rate.is_zero() {

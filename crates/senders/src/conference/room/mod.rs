@@ -1,4 +1,4 @@
-//! A room: members with simulcast or scalable layers around a forwarding server, decided as one.
+//! A room: members with simulcast layers around a forwarding server, decided as one.
 //!
 //! ```text
 //!  layers of senders ──────────────┐
@@ -181,14 +181,6 @@ impl Room {
         self.urgent |= grown && self.is_exceeded_by(source);
     }
 
-    /// Takes the rate of all that a source sends, where its layers build upon each other (SVC) and that is not their sum.
-    pub fn on_media(&mut self, now: Instant, source: ClientId, rate: BitRate) {
-        self.at(now);
-        if let Some(member) = self.members.get_mut(&source) {
-            member.media = Some(rate);
-        }
-    }
-
     /// Takes the sources that a viewer asks for, which replace earlier ones.
     pub fn on_views(&mut self, now: Instant, viewer: ClientId, views: &[Viewing]) {
         self.at(now);
@@ -253,17 +245,6 @@ impl Room {
         self.at(now);
         let now = self.now;
         if self.config.policy == RoomPolicy::Plum {
-            if self.coordinator.is_due(now) || self.members.values().any(|member| member.link.turns(now)) {
-                let in_use: Vec<Share> = self
-                    .members
-                    .iter()
-                    .map(|(id, member)| Share {
-                        up: member.media.unwrap_or(member.sending),
-                        down: BitRate::from_bps(self.outbound(*id)),
-                    })
-                    .collect();
-                self.members.values_mut().zip(in_use).for_each(|(member, share)| member.link.in_use = share);
-            }
             let mut links: Vec<_> =
                 self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
             let solved = self.coordinator.solved;
