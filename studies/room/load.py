@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a room costs: processor time, packets, memory; and whether it grows while participants come and go. On loopback.
+"""Cost of a room: processor time, packets, memory; and whether it grows while participants come and go. On loopback.
 
   load.py room [--count 20] [--camera 1e6] [--seconds 60]     cores of the room, packets, memory by participants
   load.py churn [--minutes 10] [--count 8]                    one participant a second leaves, vanishes or comes back; memory over time
