@@ -124,11 +124,12 @@ impl<'a> Model<'a> {
         Ok([half(0), half(1), self.pooled(draws.iter(), &scales)])
     }
 
-    /// Whether all demands are met with the flows' rates multiplied by `scales`. The first draws decide if they miss by far.
+    /// Whether all demands are met with the flows' rates multiplied by `scales`, by the draws at first: a search has many rates
+    /// to try, and what it finds gets a margin. Fewer draws decide if they miss by far.
     pub(crate) fn meets(&self, scales: &[f64]) -> bool {
         let scenario = self.scaled(scales);
-        let mut draws = Vec::with_capacity(self.draws);
-        for draw in 0..self.draws {
+        let mut draws = Vec::with_capacity(DRAWS);
+        for draw in 0..DRAWS {
             // What can fail is the scheme, which was built for the scenario itself before.
             let Ok(measured) = self.draw(&scenario, draw) else { return false };
             draws.push(measured);
