@@ -101,8 +101,8 @@ const SLOWEST: f64 = 0.1;
 /// # Errors
 /// A demand's flow does not exist or cannot be protected, or the model does not cover the scenario.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
-    let mut model = model(scenario, demands)?;
-    let (mut plan, estimates) = outlook(&mut model)?;
+    let model = model(scenario, demands)?;
+    let (mut plan, estimates) = outlook(&model)?;
     if plan.answer == Answer::Yes {
         plan.headroom = headroom(&model);
     } else {
@@ -117,7 +117,7 @@ pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> 
 /// # Errors
 /// Those of [`plan`].
 pub fn judge(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
-    outlook(&mut model(scenario, demands)?).map(|(plan, _)| plan)
+    outlook(&model(scenario, demands)?).map(|(plan, _)| plan)
 }
 
 /// The key of an effect that the model does not have, if the scenario names one.
@@ -177,19 +177,12 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     Model::new(scenario, demands)
 }
 
-/// The answer, with more draws for as long as one half of them gives the other one.
-fn outlook(model: &mut Model<'_>) -> Result<(Plan, Vec<Estimate>), PlanError> {
-    let (all, met, is_close) = loop {
-        let [first, second, all] = model.estimates()?;
-        let met = are_met(model, &all);
-        let is_close = [first, second].iter().any(|half| are_met(model, half) != met);
-        if !is_close || !model.draw_more() {
-            break (all, met, is_close);
-        }
-    };
+fn outlook(model: &Model<'_>) -> Result<(Plan, Vec<Estimate>), PlanError> {
+    let [first, second, all] = model.estimates()?;
+    let met = are_met(model, &all);
     let plan = Plan {
         answer: if met { Answer::Yes } else { Answer::No },
-        is_close,
+        is_close: [first, second].iter().any(|half| are_met(model, half) != met),
         load: all.iter().map(|estimate| estimate.load).sum(),
         demands: outlooks(model, &all),
         headroom: 0.0,
@@ -299,52 +292,4 @@ fn slower(model: &Model<'_>) -> Vec<Slower> {
     }
     found.sort_by_key(|slower| slower.from.as_bps() - slower.to.as_bps().min(slower.from.as_bps()));
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use airbound_scenario::Overrides;
-
-    use super::*;
-    use crate::model::DRAWS;
-
-    /// A stream alone on a link that fades, so that nothing but the draws decides its latency.
-    const FADING: &str = r#"
-duration = "4 s"
-[air]
-standard = "ht"
-[access-point]
-preset = "ath9k-fq"
-[[station]]
-name = "headset"
-channel = { kind = "log-distance", distance = "20 m", fading = { kind = "rician", k = "3 dB", speed = "1 m/s" } }
-[[flow]]
-name = "vr"
-kind = "vr"
-transport = "udp"
-station = "headset"
-rate = "20 Mbit/s"
-"#;
-
-    #[test]
-    fn halves_that_disagree_are_drawn_again() {
-        let scenario = Scenario::parse(FADING, "a test", &Overrides::default()).expect("a scenario");
-        let within = |seconds: f64| {
-            let latency = Span::from_secs_f64(seconds);
-            let demand = Demand { flow: "vr".to_owned(), latency, percentile: 95.0 };
-            let mut model = model(&scenario, &[demand]).expect("a model");
-            let (plan, _) = outlook(&mut model).expect("a plan");
-            (model.draws(), plan)
-        };
-        let demand = Demand { flow: "vr".to_owned(), latency: Span::from_secs(1), percentile: 95.0 };
-        let [first, second, _] =
-            model(&scenario, &[demand]).and_then(|model| model.estimates()).expect("estimates");
-        let (first, second) = (first[0].latency, second[0].latency);
-        assert!((first - second).abs() > 1e-4 && first.is_finite() && second.is_finite());
-
-        let (draws, _) = within(f64::midpoint(first, second));
-        assert!(draws > DRAWS, "{draws} draws between {first} and {second} s");
-        let (draws, plan) = within(3.0 * first.max(second));
-        assert!(draws == DRAWS && !plan.is_close && plan.answer == Answer::Yes);
-    }
 }

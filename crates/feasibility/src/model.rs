@@ -8,10 +8,8 @@ use crate::demand::{Demand, PlanError};
 use crate::latency::percentile;
 use crate::network::{Asked, Measured, Network, Times};
 
-/// Draws of phases, channels and backoffs at first. Their seeds are the plan's own.
-pub(crate) const DRAWS: usize = 8;
-/// Place of a draw within its part of the run, for each further set of [`DRAWS`].
-const PLACES: [f64; 4] = [0.5, 0.0, 0.25, 0.75];
+/// Draws of phases, channels and backoffs. Their seeds are the plan's own.
+const DRAWS: usize = 8;
 const OWN_SEED: u64 = 0x706c_616e;
 /// Draws after which a search gives up a change, and the ratio of expected to demanded that counts as missed by far.
 const FIRST_DRAWS: usize = 2;
@@ -34,8 +32,6 @@ const CALL_RATE: BitRate = BitRate::from_bps(50 * 172 * 8);
 pub(crate) struct Model<'a> {
     scenario: &'a Scenario,
     pub(crate) wanted: Vec<Wanted<'a>>,
-    /// Draws of an estimate.
-    draws: usize,
 }
 
 /// A flow with a demand.
@@ -97,35 +93,19 @@ impl<'a> Model<'a> {
             })?;
             wanted.push(Wanted { index, flow, demand, rate });
         }
-        Ok(Self { scenario, wanted, draws: DRAWS })
-    }
-
-    /// Draws of an estimate.
-    #[cfg(test)]
-    pub(crate) const fn draws(&self) -> usize {
-        self.draws
-    }
-
-    /// Doubles the draws of later estimates; false if their number is the largest already.
-    pub(crate) const fn draw_more(&mut self) -> bool {
-        let is_possible = self.draws < PLACES.len() * DRAWS;
-        if is_possible {
-            self.draws *= 2;
-        }
-        is_possible
+        Ok(Self { scenario, wanted })
     }
 
     /// The estimate for each demand of each half of the draws, and of all.
     pub(crate) fn estimates(&self) -> Result<[Vec<Estimate>; 3], PlanError> {
         let scales = vec![1.0; self.wanted.len()];
         let draws: Vec<Vec<Measured>> =
-            (0..self.draws).map(|draw| self.draw(self.scenario, draw)).collect::<Result<_, _>>()?;
+            (0..DRAWS).map(|draw| self.draw(self.scenario, draw)).collect::<Result<_, _>>()?;
         let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
         Ok([half(0), half(1), self.pooled(draws.iter(), &scales)])
     }
 
-    /// Whether all demands are met with the flows' rates multiplied by `scales`, by the draws at first: a search has many rates
-    /// to try, and what it finds gets a margin. Fewer draws decide if they miss by far.
+    /// Whether all demands are met with the flows' rates multiplied by `scales`. The first draws decide if they miss by far.
     pub(crate) fn meets(&self, scales: &[f64]) -> bool {
         let scenario = self.scaled(scales);
         let mut draws = Vec::with_capacity(DRAWS);
@@ -159,8 +139,7 @@ impl<'a> Model<'a> {
     fn times(&self, draw: usize) -> Times {
         let length = SETTLING + MEASURED;
         let room = self.scenario.end().saturating_sub(length);
-        let place = PLACES[draw / DRAWS % PLACES.len()];
-        let begin = Instant::ZERO + room.mul_f64(((draw % DRAWS) as f64 + place) / DRAWS as f64);
+        let begin = Instant::ZERO + room.mul_f64((draw as f64 + 0.5) / DRAWS as f64);
         Times { begin, from: begin + SETTLING, end: begin + length }
     }
 
