@@ -77,6 +77,8 @@ static void lab_choose_rates(struct lab_radio *radio, struct sk_buff *skb, struc
 	info->control.rates[0].flags = lab_kernel_flags(fixed >> 8);
 	info->control.rates[0].count = radio->hw->max_rate_tries;
 	info->control.rates[1].idx = -1;
+	/* Nothing is probed: a probe of rate control, which goes on beside, would travel alone at the same rate. */
+	info->flags &= ~IEEE80211_TX_CTL_RATE_CTRL_PROBE;
 }
 
 /* A free slot among the held frames; called with the lock. */

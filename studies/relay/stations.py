@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The rate-allocation paper's topology with real programs: one edge, 1 to 20 stations, over `airbound emulate`.
 
-  stations.py [COUNT ...] [--seconds 20] [--skip 10] [--airbound FILE] [--relay FILE] [--datagrams FILE]
+  stations.py [COUNT ...] [--seconds 20] [--skip 10] [--offer 1.3] [--airbound FILE] [--relay FILE] [--datagrams FILE]
 
-Each station runs a relay client and a sink, the server runs the edge and a source that offers more than the air carries. Prints a row for
-each count: goodput, packets lost, Jain's index, delay, mean level, and whether the emulation counts.
+Each station runs a relay client and a sink, the server runs the edge and a source that offers more than the air carries, or, with --offer
+0.6, less. Prints a row for each count: goodput, packets lost, Jain's index, delay, mean level, and whether the emulation counts.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def run(count, args):
         for file, lines in [("keys", keys)] + [(f"key{n}", [keys[n]]) for n in range(count)]:
             (folder / file).touch(mode=0o600)
             (folder / file).write_text("\n".join(lines) + "\n")
-        offered = max(2, int(1.3 * args.phy / count))
+        offered = max(2, int(args.offer * args.phy / count))
         server = [
             f"{args.datagrams} source 127.0.0.1:9000 {offered} 1172 {args.seconds + 5}",
             f"{args.relay} edge --listen 0.0.0.0:7000 --to 127.0.0.1:9000 --keys {folder}/keys --metrics off --journal {folder}/edge.jsonl",
@@ -94,6 +94,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--skip", type=int, default=10)
     parser.add_argument("--phy", type=int, default=702)
+    parser.add_argument("--offer", type=float, default=1.3, help="Mb/s of payload offered to all stations together, as a share of the PHY rate")
     parser.add_argument("--verbose", action="store_true")
     for program, default in [("airbound", "airbound"), ("relay", "airbound-relay"), ("datagrams", "target/quick/examples/datagrams")]:
         parser.add_argument(f"--{program}", default=default)

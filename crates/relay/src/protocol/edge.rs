@@ -302,6 +302,11 @@ impl Edge {
             lane.counts.too_large += 1;
             return;
         };
+        if !lane.begun {
+            lane.begun = true;
+            // The allocation's start lasts 2 s, and begins with the application's first datagram, not with the session.
+            let _ = self.sender.restart(now, ReceiverId(client.0));
+        }
         if lane.queue.is_empty() {
             lane.next = lane.next.max(now);
         }

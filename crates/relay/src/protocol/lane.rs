@@ -23,6 +23,8 @@ pub(super) struct Lane {
     /// Time for which it is in the edge's schedule.
     pub(super) scheduled: Option<Instant>,
     pub(super) rate: BitRate,
+    /// Whether the application has sent something.
+    pub(super) begun: bool,
     pub(super) decision: Option<Decision>,
     /// When the allocation is to be asked again.
     pub(super) ask: Instant,
@@ -82,6 +84,7 @@ impl Lane {
             left: now,
             scheduled: None,
             rate,
+            begun: false,
             decision: None,
             ask: now,
             told: None,

@@ -147,6 +147,17 @@ pub(crate) struct World {
     pub(crate) sent_to: BTreeMap<SocketAddr, u64>,
     /// Copies of what clients sent, for replays.
     pub(crate) tap: Option<Vec<(SocketAddr, Vec<u8>)>>,
+    /// Datagrams that applications and the backend received, if they are noted.
+    pub(crate) received: Option<Vec<Received>>,
+}
+
+/// A datagram that an application received, or, from `place`'s application, the backend.
+#[derive(Debug, Clone)]
+pub(crate) struct Received {
+    pub(crate) at: Instant,
+    pub(crate) place: usize,
+    pub(crate) is_up: bool,
+    pub(crate) datagram: Vec<u8>,
 }
 
 pub(crate) fn key(name: usize, epoch: u8) -> ClientKey {
@@ -186,6 +197,7 @@ impl World {
             backend_last: Vec::new(),
             sent_to: BTreeMap::new(),
             tap: None,
+            received: None,
         };
         world.start_edge();
         for place in 0..count {
@@ -324,15 +336,20 @@ impl World {
         let Flight { from, packet, stamp } = flight;
         if packet.to == self.edge_address {
             if let Some(edge) = &mut self.edge
-                && let Some((_, datagram)) = edge.receive(self.now, from, &packet.bytes)
+                && let Some((client, datagram)) = edge.receive(self.now, from, &packet.bytes)
             {
+                let (at, place) = (self.now, usize::from(client.0));
+                let noted = || Received { at, place, is_up: true, datagram: datagram.to_vec() };
+                self.received.iter_mut().for_each(|all| all.push(noted()));
                 self.backend += 1;
                 self.backend_last = datagram.to_vec();
             }
-        } else if let Some(station) =
-            self.stations.iter_mut().find(|station| station.on && station.address == packet.to)
+        } else if let Some((place, station)) = (self.stations.iter_mut().enumerate())
+            .find(|(_, station)| station.on && station.address == packet.to)
             && let Some(datagram) = station.client.receive(self.now, stamp, None, from, &packet.bytes)
         {
+            let noted = || Received { at: stamp, place, is_up: false, datagram: datagram.to_vec() };
+            self.received.iter_mut().for_each(|all| all.push(noted()));
             station.datagrams += 1;
             station.bytes += datagram.len() as u64;
             station.last = datagram.to_vec();

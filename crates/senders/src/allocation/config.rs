@@ -98,6 +98,9 @@ pub struct AllocationConfig {
     /// PHY rates scales rates in place of a new start.
     #[serde(skip)]
     pub live: bool,
+    /// Factor of what its sender sent up to which a station's rate grows, where it is told what was sent: 1.5. More would not be tried.
+    #[serde(skip)]
+    pub headroom: f64,
     /// Whether a station that receives less than its share, on the wire or on the air, is held at the rate that it receives: yes.
     pub tell_bottleneck: bool,
 }
@@ -111,6 +114,7 @@ impl Default for AllocationConfig {
             dead_time: Span::ZERO,
             judged_frames: 0,
             live: false,
+            headroom: 1.5,
             share: Share::Optimal,
             form: Form::Central,
             start: Start::Model,

@@ -20,8 +20,6 @@ const NEAR: f64 = 0.1;
 const LEAST_FREE: f64 = 0.02;
 /// Upper limit on an uplink's level and queue relative to the target: a full block-ack window over the usual one.
 const MOST_LEVEL: f64 = 2.0;
-/// Factor of what its sender sent up to which a station's rate grows: more would not be tried.
-const HEADROOM: f64 = 1.5;
 /// Step back of the caller's clock from which on it was set; less is the disorder of callers.
 const STEP: Span = Span::from_millis(100);
 /// Relative change of a PHY rate, against the one used for the last rates, that triggers new ones from the model.
@@ -151,9 +149,9 @@ impl RateAllocator {
         self.decide_soon(now);
     }
 
-    /// Notes payload handed to the network for a station. From the first call on, its rate grows to at most 1.5 times what was sent:
-    /// the level of an application that sends less than it may says nothing about higher rates. Without calls all stations are taken to
-    /// send at their rates.
+    /// Notes payload handed to the network for a station. From the first call on, its rate grows to at most `headroom` times what was
+    /// sent: the level of an application that sends less than it may says nothing about higher rates. Without calls all stations are
+    /// taken to send at their rates.
     pub fn on_sent(&mut self, now: Instant, station: ReceiverId, payload: ByteCount) {
         self.clock(now);
         if let Ok(place) = self.place((station, Direction::Down)) {
@@ -366,7 +364,8 @@ impl RateAllocator {
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
         let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
-        let reached = station.sent_rate().map_or(MAX_RATE, |sent| (HEADROOM * sent).max(station.rate));
+        let reached =
+            station.sent_rate().map_or(MAX_RATE, |sent| (self.config.headroom * sent).max(station.rate));
         let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;

@@ -34,6 +34,8 @@ pub struct StreamConfig {
     /// Frames of an interval from which on what arrives in it tells a bottleneck on the wire: 0. A few where many receivers share the
     /// air, so that an interval holds one frame or none.
     pub judged_frames: u32,
+    /// Factor of what was sent up to which a rate grows: 1.5. 1.1 to 10. More where senders behind this one probe for rates themselves.
+    pub headroom: f64,
     /// Usual payload of a packet: 1200 B. 12 B to 1472 B.
     pub packet: ByteCount,
     /// Share of a frame's interval over which its packets are sent: 0.8. 0.1 to 1.
@@ -55,6 +57,7 @@ impl Default for StreamConfig {
             target: 32.0,
             share: Share::default(),
             judged_frames: 0,
+            headroom: 1.5,
             packet: ByteCount::new(1200),
             spread: 0.8,
             encoder_share: 0.9,
@@ -86,6 +89,7 @@ impl StreamConfig {
             (INTERVALS.contains(&self.interval), "interval_ns is out of range: 20 ms to 200 ms"),
             (is_frame_interval(self.frame_interval), "frame_interval_ns is out of range: 1 ms to 1 s"),
             ((1.0..=256.0).contains(&self.target), "target is out of range: 1 to 256 packets"),
+            ((1.1..=10.0).contains(&self.headroom), "headroom is out of range: 1.1 to 10"),
             ((12..=1472).contains(&self.packet.as_u64()), "packet_bytes is out of range: 12 to 1472"),
             ((0.1..=1.0).contains(&self.spread), "spread is out of range: 0.1 to 1"),
             ((0.1..=1.0).contains(&self.encoder_share), "encoder_share is out of range: 0.1 to 1"),
@@ -99,6 +103,7 @@ impl StreamConfig {
             target: self.target,
             share: self.share,
             judged_frames: self.judged_frames,
+            headroom: self.headroom,
             live: true,
             interval: self.interval,
             // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
@@ -174,6 +179,7 @@ mod tests {
             (StreamConfig { interval: Span::ZERO, ..usual }, "interval_ns"),
             (StreamConfig { frame_interval: Span::MAX, ..usual }, "frame_interval_ns"),
             (StreamConfig { target: f64::NAN, ..usual }, "target"),
+            (StreamConfig { headroom: 1.0, ..usual }, "headroom"),
             (StreamConfig { packet: ByteCount::ZERO, ..usual }, "packet_bytes"),
             (StreamConfig { spread: f64::INFINITY, ..usual }, "spread"),
             (StreamConfig { encoder_share: 0.0, ..usual }, "encoder_share"),

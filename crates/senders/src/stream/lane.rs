@@ -20,8 +20,8 @@ const RECOVERY: f64 = 2.0;
 const WEIGHT: f64 = 0.125;
 /// Relative distance from the target that counts as at the target.
 const NEAR: f64 = 0.1;
-/// Factor of what was sent to which the allocator lets rates grow, less rounding.
-const APPLICATION: f64 = 1.45;
+/// Share of the rate to which the allocator lets rates grow that counts as that rate: what is lost by rounding.
+const APPLICATION: f64 = 1.45 / 1.5;
 /// Level below which frames hold single packets,
 const SINGLE: f64 = 1.5;
 /// and share of the time that these frames take on the air from which on the air is full.
@@ -250,7 +250,7 @@ impl Lane {
             Reason::LevelAboveTarget
         } else if allocation.rate >= config.most {
             Reason::Most
-        } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * sent) {
+        } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * config.headroom * sent) {
             Reason::Application
         } else if level >= self.target * (1.0 - NEAR) {
             Reason::AirFull

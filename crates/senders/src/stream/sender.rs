@@ -73,6 +73,20 @@ impl StreamSender {
         Ok(())
     }
 
+    /// Begins the rate of a receiver anew, where nothing but a few packets was sent to it since it joined: a start lasts 2 s only. Its
+    /// feedback goes on.
+    ///
+    /// # Errors
+    /// [`StreamError::Unknown`] if it has not joined.
+    pub fn restart(&mut self, now: Instant, id: ReceiverId) -> Result<(), StreamError> {
+        let now = self.clock(now);
+        self.place(id)?;
+        self.changes += 1;
+        self.allocator.leave(now, id);
+        self.allocator.join(now, id);
+        Ok(())
+    }
+
     /// Removes a receiver; the others share its rate.
     ///
     /// # Errors
