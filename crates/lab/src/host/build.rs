@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::kernel::{Kernel, Tree};
 use super::packages::{Packages, Source, stamp};
 use super::pinned::{Pin, Pinned};
-use super::{create, initramfs, write};
+use super::{create, initramfs, turns, write};
 use crate::LabError;
 
 /// The parts that a machine boots from.
@@ -22,6 +22,8 @@ pub struct Built {
     pub initramfs: PathBuf,
     /// The program `airbound` that runs inside.
     pub program: PathBuf,
+    /// The library that orders QEMU's threads.
+    pub turns: PathBuf,
 }
 
 /// The source of the tools, the same for all kernels.
@@ -78,7 +80,9 @@ pub fn build(
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     }
-    Ok(Built { kernel: tree.image(), release: tree.release, pinned, initramfs, program: program.to_owned() })
+    let turns = turns::build(cache, tree.compiler()?)?;
+    let (kernel, program) = (tree.image(), program.to_owned());
+    Ok(Built { release: tree.release, pinned, kernel, initramfs, program, turns })
 }
 
 /// The release to be booted: the pinned one; where the archive has dropped it, the newest of the series, in the cache or else in the

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::str::FromStr;
 
 use super::packages::{Packages, Source, stamp};
@@ -171,6 +172,16 @@ impl Tree {
         let text = String::from_utf8_lossy(&read(&makefile)?).into_owned();
         let here = self.root.join("usr/src").display().to_string();
         write(&makefile, text.replace("/usr/src", &here))
+    }
+
+    /// The compiler that builds modules for it, for a program of the host.
+    pub(crate) fn compiler(&self) -> Result<Command, LabError> {
+        if self.kernel.is_for_debian_12() {
+            return program("gcc", "sudo apt-get install gcc");
+        }
+        let mut gcc = Command::new(toolchain::compiler(&self.root)?);
+        gcc.env("PATH", toolchain::path(&self.root)?);
+        Ok(gcc)
     }
 
     /// The module, built if it is not in the cache.

@@ -112,7 +112,11 @@ impl Machine<'_> {
             for line in BufReader::new(output).split(b'\n') {
                 let line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
-                complete |= line == "lab: complete";
+                if line == "lab: complete" {
+                    // The record is written; a machine that switches itself off takes longer.
+                    complete = true;
+                    child.stop();
+                }
                 if let Some(words) = line.strip_prefix("lab: ") {
                     say(words);
                 }
@@ -201,6 +205,7 @@ impl Machine<'_> {
                 // The line before the last one is empty if the output ended with a line feed.
                 if let Some(word) = text.strip_prefix("lab: exit ") {
                     code = word.parse().ok();
+                    let _ = child.kill();
                     held = held.filter(|held| !held.is_empty());
                 }
                 let last = code.is_some();
@@ -263,6 +268,8 @@ impl Machine<'_> {
             &format!("{memory_mb}M,slots=1,maxmem={}M", memory_mb + 2048),
         ]);
         machine.args(["-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"]);
+        // The library knows the processor's thread by its name.
+        machine.env("LD_PRELOAD", &self.built.turns).args(["-name", "airbound,debug-threads=on"]);
         machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-cpu", "max,-rdrand,-rdseed"]);
         machine.arg("-kernel").arg(&self.built.kernel).arg("-initrd").arg(&initrd);
         machine.arg("-append").arg(

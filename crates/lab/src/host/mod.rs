@@ -16,6 +16,7 @@ mod pinned;
 mod record;
 mod series;
 mod toolchain;
+mod turns;
 mod watched;
 
 use std::path::{Path, PathBuf};

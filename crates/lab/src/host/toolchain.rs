@@ -92,6 +92,20 @@ pub(crate) fn path(root: &Path) -> Result<OsString, LabError> {
     })
 }
 
+/// The unpacked compiler, whose name ends with its version.
+pub(crate) fn compiler(root: &Path) -> Result<PathBuf, LabError> {
+    let is_compiler = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let version = name.strip_prefix("x86_64-linux-gnu-gcc-");
+        version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let found = entries(&root.join("usr/bin"))?.into_iter().find(is_compiler);
+    found.ok_or_else(|| LabError::Missing {
+        what: "the compiler of the kernel".to_owned(),
+        how: format!("remove {}, so that it is fetched again", root.display()),
+    })
+}
+
 /// The command that strips debugging information from a module.
 pub(crate) fn strip(root: &Path) -> Command {
     Command::new(root.join("usr/bin/x86_64-linux-gnu-strip"))

@@ -30,6 +30,12 @@ impl Watched {
         Self { child, watch }
     }
 
+    /// Ends it at once.
+    pub(super) fn stop(&self) {
+        // One that has ended is not waited for yet: the number is still its own.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::KILL);
+    }
+
     /// Waits for its end, once its output is closed: its error output, and whether its time was over.
     pub(super) fn end(self) -> Result<(Output, bool), LabError> {
         let late = self.watch.is_some_and(|(sender, thread)| {
