@@ -93,6 +93,7 @@ deb: ## makes Debian packages of the programs, their debug information in files 
 	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay --package airbound-capi
 	@packaging/debian/build.sh target/dist target/debian
 	@packaging/debian/library.sh target/dist target/debian
+	@packaging/check.sh target/debian/airbound_*.deb
 
 capi: ## builds libairbound into target/capi: header, libraries, pkg-config and CMake files (docs/use/library.md)
 	@scripts/require.sh cargo linker crates

@@ -67,6 +67,8 @@ for script in postinst prerm postrm; do
     install -m 0755 "packaging/debian/$script" "$root/DEBIAN/$script"
 done
 chmod -R u+rwX,go+rX,go-w "$root"
+(cd "$root" && find usr lib etc -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
+chmod 0644 "$root/DEBIAN/md5sums"
 
 package=$folder/airbound_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null

@@ -24,6 +24,18 @@ esac
     echo "ipk: there is no program $program; make static makes it" >&2
     exit 2
 }
+# The processor stands in the ELF header; a program that needs a loader names it directly after the headers.
+case $architecture:$(od -An -tu2 -j18 -N2 "$program" | tr -d ' ') in
+x86_64:62 | aarch64_*:183 | arm_*:40) ;;
+*)
+    echo "ipk: $program is not a program for $architecture: x86_64, aarch64_... and arm_... are possible" >&2
+    exit 2
+    ;;
+esac
+if head -c 4096 "$program" | grep -aqE '/ld-(linux|musl)'; then
+    echo "ipk: $program is not statically linked; make static makes such a program" >&2
+    exit 2
+fi
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -34,6 +46,13 @@ install -D -m 0600 $files/airbound.config "$root/data/etc/config/airbound"
 install -D -m 0644 $files/airbound.capabilities.json "$root/data/etc/capabilities/airbound.json"
 # The service's own user reads it.
 install -D -m 0644 packaging/agent.toml "$root/data/etc/airbound/agent.toml"
+
+install -d "$root/data/usr/share/licenses/airbound"
+{
+    cat packaging/debian/copyright
+    sed -e 's/^$/./' -e 's/^/ /' LICENSE-MIT
+} >"$root/data/usr/share/licenses/airbound/copyright"
+chmod 0644 "$root/data/usr/share/licenses/airbound/copyright"
 
 mkdir "$root/control"
 cat >"$root/control/control" <<END

@@ -68,6 +68,10 @@ pub fn status(address: SocketAddr) -> Result<Snapshot, String> {
 }
 
 #[cfg(test)]
+#[path = "../tests/parsers/http.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use std::net::TcpListener;
 
@@ -120,18 +124,5 @@ mod tests {
     fn an_unreachable_agent_is_reported() {
         let nowhere = TcpListener::bind(("127.0.0.1", 0)).expect("loopback").local_addr().expect("bound");
         assert!(status(nowhere).expect_err("closed").contains("cannot reach an agent"));
-    }
-
-    #[test]
-    fn any_request_gets_an_answer() {
-        let snapshot = Snapshot::default();
-        let answer = |request: &[u8]| http::answer_to(request, &|path| respond(path, &snapshot));
-        assert_eq!(answer(b"GET /metrics HTTP/1.1\r\n\r\n").0, "200 OK");
-        assert_eq!(answer(b"GET /metrics").0, "200 OK");
-        assert_eq!(answer(b"POST /metrics HTTP/1.1\r\n").0, "405 Method Not Allowed");
-        assert_eq!(answer(b"GET /etc/passwd HTTP/1.1\r\n").0, "404 Not Found");
-        bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
-            assert!(!answer(bytes).2.is_empty());
-        });
     }
 }

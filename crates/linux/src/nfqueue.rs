@@ -472,17 +472,21 @@ fn kernel_counters(text: &str, number: u16) -> Option<KernelCounters> {
 }
 
 #[cfg(test)]
+#[path = "../tests/parsers/nfqueue.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message(write: impl FnOnce(&mut Builder)) -> Vec<u8> {
+    pub(super) fn message(write: impl FnOnce(&mut Builder)) -> Vec<u8> {
         let mut builder = Builder::default();
         builder.begin(PACKET, 0, 0, &[BRIDGE, 0, 0, 77]);
         write(&mut builder);
         builder.as_bytes().to_vec()
     }
 
-    fn first(bytes: &[u8]) -> Read<'_> {
+    pub(super) fn first(bytes: &[u8]) -> Read<'_> {
         read(&Messages(bytes).next().expect("a message"))
     }
 
@@ -535,26 +539,5 @@ mod tests {
         assert_eq!(kernel_counters(text, 7), Some(counters));
         assert_eq!(kernel_counters(text, 77), Some(KernelCounters::default()));
         assert_eq!(kernel_counters("nonsense\n7 1\n", 7), None);
-    }
-
-    #[test]
-    fn any_bytes_are_read_without_panic() {
-        bolero::check!().with_type::<Vec<(u8, Vec<u8>)>>().with_iterations(5000).for_each(|attributes| {
-            let bytes = message(|builder| {
-                for (kind, value) in attributes.iter().take(32) {
-                    builder.put(u16::from(kind % 24), value);
-                }
-            });
-            if let Read::Packet(packet) = first(&bytes) {
-                assert!(packet.head.len() <= bytes.len());
-                let _ = packet.destination();
-            }
-            for (_, bytes) in attributes {
-                for message in Messages(bytes) {
-                    let _ = read(&message);
-                }
-                let _ = kernel_counters(&String::from_utf8_lossy(bytes), 7);
-            }
-        });
     }
 }

@@ -192,6 +192,10 @@ fn scheme_of(scheme: Option<Scheme>, queue: Option<&QueueConfig>) -> Result<Sche
 }
 
 #[cfg(test)]
+#[path = "../../tests/parsers/config.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -307,28 +311,5 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn any_text_is_read_or_refused() {
-        let keys = [
-            "scheme = \"law\"",
-            "queue = { kind = \"wqm\" }",
-            "[window]",
-            "packets = 3",
-            "[[protect]]",
-            "match = \"udp\"",
-            "latency = \"20 ms\"",
-            "percentile = 95",
-            "watchdog = 3",
-            "[law]",
-            "tries = 2",
-        ];
-        bolero::check!().with_type::<(String, Vec<u8>)>().with_iterations(2000).for_each(|(text, picks)| {
-            let _ = Config::read("a", text);
-            let lines: Vec<&str> =
-                picks.iter().take(20).map(|pick| keys[usize::from(*pick) % keys.len()]).collect();
-            let _ = Config::read("a", &lines.join("\n"));
-        });
     }
 }

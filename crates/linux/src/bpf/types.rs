@@ -241,12 +241,16 @@ const fn extra(info: u32) -> usize {
 }
 
 #[cfg(test)]
+#[path = "../../tests/parsers/types.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// Builds type information like pahole.
     #[derive(Default)]
-    struct Builder {
+    pub(super) struct Builder {
         types: Vec<u8>,
         strings: Vec<u8>,
         string_base: u32,
@@ -273,7 +277,7 @@ mod tests {
             }
         }
 
-        fn finish(&self) -> Vec<u8> {
+        pub(super) fn finish(&self) -> Vec<u8> {
             let mut bytes = MAGIC.to_ne_bytes().to_vec();
             bytes.extend_from_slice(&[1, 0]);
             let (types, strings) = (self.types.len() as u32, self.strings.len() as u32);
@@ -292,7 +296,7 @@ mod tests {
 
     /// struct outer { int a; union { struct { int x; } named; int y; }; }; enum { FIRST = 1, SECOND = 512 };
     /// int call(int, const struct outer *);
-    fn kernel() -> Builder {
+    pub(super) fn kernel() -> Builder {
         let mut builder = Builder::default();
         let (a, x, y, named) =
             (builder.string("a"), builder.string("x"), builder.string("y"), builder.string("named"));
@@ -355,32 +359,5 @@ mod tests {
         let send = types.function("__dev_queue_xmit").or_else(|| types.function("dev_queue_xmit"));
         let arguments = send.and_then(|send| types.argument(send, "sk_buff"));
         assert!(arguments.is_some_and(|(_, place)| place == Some(0)), "{arguments:?}");
-    }
-
-    #[test]
-    fn any_bytes_are_read_without_panic() {
-        bolero::check!().with_type::<(bool, Vec<u8>)>().with_iterations(5000).for_each(|(likely, bytes)| {
-            let kernel = kernel();
-            let mut all = kernel.finish();
-            if *likely {
-                // Damages valid type information.
-                for pair in bytes.chunks_exact(2).take(8) {
-                    let at = 8 + usize::from(pair[0]) * 2 % (all.len() - 8);
-                    all[at] = pair[1];
-                }
-            } else {
-                all.truncate(24);
-                all.extend_from_slice(bytes);
-            }
-            if let Some(types) = Types::read(&all, None) {
-                let _ = (types.offset("outer", &["named", "x"]), types.constant("THIRD"));
-                for function in [0, 8, u32::MAX] {
-                    let _ = types.argument(function, "outer");
-                }
-                if let Some(module) = Types::read(bytes, Some(&types)) {
-                    let _ = module.offset("mine", &["y"]);
-                }
-            }
-        });
     }
 }

@@ -265,6 +265,10 @@ impl Builder {
 }
 
 #[cfg(test)]
+#[path = "../../tests/parsers/message.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -314,25 +318,5 @@ mod tests {
             bytes.extend_from_slice(&[1, 0, 0]);
             assert_eq!(Attributes(&bytes).next(), None, "{length}");
         }
-    }
-
-    #[test]
-    fn any_bytes_are_read_without_panic() {
-        bolero::check!().with_type::<Vec<u8>>().with_iterations(5000).for_each(|bytes| {
-            fn depth(attributes: Attributes<'_>, left: u8) {
-                for attribute in attributes {
-                    let _ = (attribute.u8(), attribute.u16(), attribute.u32(), attribute.u64());
-                    let _ = (attribute.be32(), attribute.text());
-                    if left > 0 {
-                        depth(attribute.nested(), left - 1);
-                    }
-                }
-            }
-            for message in Messages(bytes) {
-                let _ = message.outcome();
-                depth(message.attributes(20), 3);
-            }
-            depth(Attributes(bytes), 3);
-        });
     }
 }

@@ -1,0 +1,16 @@
+//! Lengths of IP packets in a stream of bytes: any bytes are read or refused.
+
+use std::io::Write;
+
+use super::tests::pair;
+
+#[test]
+fn any_bytes_are_read_without_panic() {
+    bolero::check!().with_type::<Vec<u8>>().for_each(|bytes| {
+        let (mut own, mut other) = pair();
+        other.write_all(bytes).expect("room");
+        drop(other);
+        let mut into = [0; 100];
+        while own.read(&mut into).is_ok_and(|length| length.is_some_and(|length| length <= 100)) {}
+    });
+}

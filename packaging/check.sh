@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Usage: packaging/check.sh PACKAGE...
+# Checks the content of Debian packages of the programs (.deb) and of OpenWrt packages (.ipk): files, modes, owners, control data, and the
+# package scripts, which run against recorded stand-ins of systemctl and procd. Prints each defect; exit code 1 if there is one. Programs of other
+# processors start under qemu-user where that is installed.
+set -uo pipefail
+
+defects=0
+defect() { echo "check: $package: $*" >&2; defects=$((defects + 1)); }
+
+# has PATH MODE: a file of the unpacked package.
+has() {
+    [ -s "$data/$1" ] || { defect "$1 is missing or empty"; return; }
+    local mode
+    mode=$(stat -c %a "$data/$1")
+    [ "$mode" = "$2" ] || defect "$1 has mode $mode in place of $2"
+}
+
+# says FILE TEXT: a line of control data.
+says() { grep -qxF -- "$2" "$1" || defect "${1##*/} lacks the line: $2"; }
+
+# starts PROGRAM MACHINE: the program prints its version. MACHINE is the number in the ELF header.
+starts() {
+    local run=() host
+    case $2 in 62) host=x86_64 ;; 183) host=aarch64 ;; 40) host=arm ;; *) defect "ELF machine $2 is unknown"; return ;; esac
+    if [ "$host" != "$(uname -m)" ]; then
+        run=("qemu-$host-static")
+        command -v "${run[0]}" >/dev/null || { echo "check: $package: not started: there is no ${run[0]}" >&2; return; }
+    fi
+    "${run[@]}" "$1" --version | grep -qE '^airbound[a-z -]* [0-9]+\.' || defect "${1##*/} does not print its version"
+}
+
+machine() { od -An -tu2 -j18 -N2 "$1" | tr -d ' '; }
+
+# Each file of the list is in the package, and each file below /etc but scripts and capabilities is on the list.
+conffiles() {
+    local path
+    while read -r path; do [ -f "$data$path" ] || defect "conffile $path is missing"; done <"$control/conffiles"
+    while read -r path; do
+        grep -qxF "/$path" "$control/conffiles" || defect "/$path is no conffile"
+    done < <(cd "$data" && find etc -type f ! -path 'etc/init.d/*' ! -path 'etc/capabilities/*')
+}
+
+# script NAME ARGUMENTS...: what a maintainer script asks of systemctl.
+script() {
+    local name=$1
+    shift
+    mkdir -p "$work/bin" "$work/run/systemd/system"
+    printf '#!/bin/sh\necho "$@" >>%s\n' "$work/asked" >"$work/bin/systemctl"
+    chmod +x "$work/bin/systemctl"
+    : >"$work/asked"
+    sed -e "s#/run/systemd/system#$work/run/systemd/system#; s#/var/log/#$work/log/#g" "$control/$name" >"$work/script"
+    PATH=$work/bin:$PATH sh "$work/script" "$@" || defect "$name $* fails"
+}
+asked() { grep -qxF -- "$1" "$work/asked"; }
+
+debian() {
+    dpkg-deb -R "$package" "$work/all" || { defect "dpkg-deb cannot read it"; return; }
+    control=$work/all/DEBIAN
+    mv "$control" "$work/control"
+    control=$work/control data=$work/all
+    dpkg-deb -c "$package" | awk '$2 != "root/root" { print $6; exit 1 }' >"$work/owned" || defect "$(cat "$work/owned") is not root's"
+    local program unit path inode
+    for program in airbound airbound-studies airbound-relay; do
+        has usr/bin/$program 755
+        starts "$data/usr/bin/$program" "$(machine "$data/usr/bin/$program")"
+    done
+    for path in etc/airbound/agent.toml etc/airbound/relay.toml etc/logrotate.d/airbound usr/share/doc/airbound/copyright \
+        usr/share/bash-completion/completions/airbound usr/share/zsh/vendor-completions/_airbound usr/share/fish/vendor_completions.d/airbound.fish; do
+        has $path 644
+    done
+    bash -n "$data/usr/share/bash-completion/completions/airbound" || defect "bash cannot read its completions"
+    for path in "$data"/usr/share/man/man1/*.gz; do gzip -t "$path" || defect "${path##*/} is damaged"; done
+    [ -s "$data/usr/share/man/man1/airbound-agent-run.1.gz" ] || defect "the man pages are missing"
+    for unit in airbound-agent airbound-relay; do
+        has lib/systemd/system/$unit.service 644
+        program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$data/lib/systemd/system/$unit.service")
+        [ -x "$data$program" ] || defect "$unit.service starts $program, which is not in the package"
+    done
+    grep -q '^Files: lab/radio/\*$' "$data/usr/share/doc/airbound/copyright" && grep -q '^License: GPL-2.0$' "$data/usr/share/doc/airbound/copyright" ||
+        defect "copyright does not name the GPL part"
+    grep -q 'Permission is hereby granted' "$data/usr/share/doc/airbound/copyright" || defect "copyright lacks the text of the MIT licence"
+    conffiles
+    (cd "$data" && md5sum --quiet -c "$control/md5sums") || defect "md5sums do not match"
+    grep -q '^Depends: .*nftables' "$control/control" || defect "it does not depend on nftables"
+    if command -v logrotate >/dev/null; then
+        mkdir -p "$work/log/airbound"
+        sed "s#/var/log/#$work/log/#g" "$data/etc/logrotate.d/airbound" >"$work/rotation"
+        chmod 0644 "$work/rotation"
+        echo line >"$work/log/airbound/agent.jsonl"
+        inode=$(stat -c %i "$work/log/airbound/agent.jsonl")
+        logrotate --force --state "$work/state" "$work/rotation" || defect "logrotate fails"
+        [ "$(ls "$work/log/airbound" | wc -l)" = 2 ] && [ ! -s "$work/log/airbound/agent.jsonl" ] || defect "logrotate does not rotate the journal"
+        # The agent goes on writing into the file that it has open.
+        [ "$(stat -c %i "$work/log/airbound/agent.jsonl")" = "$inode" ] || defect "logrotate replaces the journal that the agent has open"
+    else
+        echo "check: $package: rotation is not tried: there is no logrotate" >&2
+    fi
+
+    local units="airbound-agent.service airbound-relay.service"
+    script postinst configure ""
+    asked daemon-reload || defect "an installation does not load the units"
+    asked "try-restart $units" && defect "an installation restarts services"
+    script postinst configure 0.0.9
+    asked "try-restart $units" || defect "an upgrade does not restart the services that run"
+    script prerm upgrade 0.2.0
+    asked "disable --now $units" && defect "an upgrade disables the services"
+    script prerm remove
+    asked "disable --now $units" || defect "a removal leaves the services running"
+    mkdir -p "$work/log/airbound-relay"
+    script postrm remove
+    [ -d "$work/log/airbound-relay" ] || defect "a removal deletes journals"
+    script postrm purge
+    [ -d "$work/log/airbound-relay" ] && defect "purging leaves journals"
+}
+
+# The service as procd is told of it: each call of its functions is a line.
+service() {
+    local init=$data/etc/init.d/airbound
+    sh -n "$init" || defect "init.d/airbound is no shell script"
+    mkdir -p "$work/etc" "$work/logs"
+    : >"$work/etc/agent.toml"
+    (
+        config_get_bool() { eval "$1=1"; }
+        config_get() { case $3 in config) eval "$1=$work/etc/agent.toml" ;; journal) eval "$1=$work/logs/agent.jsonl" ;; *) eval "$1=$4" ;; esac; }
+        config_load() { :; }
+        config_foreach() { "$1" main; }
+        logger() { :; }
+        chown() { :; }
+        mkdir() { :; }
+        for call in open_instance close_instance set_param add_jail add_jail_mount add_jail_mount_rw; do
+            eval "procd_$call() { echo $call \"\$@\"; }"
+        done
+        . "$init"
+        start_service
+    ) >"$work/procd"
+    local line
+    for line in "open_instance main" "close_instance" "set_param user airbound" "set_param group airbound" "set_param no_new_privs 1" \
+        "set_param capabilities /etc/capabilities/airbound.json" "set_param respawn 3600 1 0" \
+        "set_param command /usr/bin/airbound agent run --config $work/etc/agent.toml --journal $work/logs/agent.jsonl" \
+        "add_jail_mount_rw $work/logs /var/run/airbound"; do
+        says "$work/procd" "$line"
+    done
+    grep -q '^add_jail airbound' "$work/procd" || defect "the service has no jail"
+}
+
+openwrt() {
+    data=$work/data control=$work/control
+    mkdir -p "$work/outer" "$data" "$control"
+    tar xzf "$package" -C "$work/outer" || { defect "tar cannot read it"; return; }
+    [ "$(cat "$work/outer/debian-binary")" = 2.0 ] || defect "debian-binary is not 2.0"
+    local part name architecture elf
+    for part in data control; do
+        tar xzf "$work/outer/$part.tar.gz" -C "$work/$part" || { defect "$part.tar.gz cannot be read"; return; }
+        tar tzvf "$work/outer/$part.tar.gz" --numeric-owner | awk '$2 != "0/0" { exit 1 }' || defect "$part.tar.gz has files of others than root"
+    done
+    has usr/bin/airbound 755
+    has etc/init.d/airbound 755
+    has etc/config/airbound 600
+    has etc/capabilities/airbound.json 644
+    has etc/airbound/agent.toml 644
+    has usr/share/licenses/airbound/copyright 644
+    conffiles
+    says "$control/control" "Require-User: airbound=473:airbound=473"
+    says "$control/control" "Depends: nftables, kmod-nft-queue, kmod-nfnetlink-queue, procd-ujail"
+    for name in postinst prerm; do
+        sh -n "$control/$name" || defect "$name is no shell script"
+        mkdir -p "$work/root/lib"
+        echo "default_$name() { echo default_$name; }" >"$work/root/lib/functions.sh"
+        [ "$(IPKG_INSTROOT=$work/root sh "$control/$name")" = "default_$name" ] || defect "$name does not call OpenWrt's default_$name"
+    done
+    architecture=$(sed -n 's/^Architecture: //p' "$control/control")
+    elf=$(machine "$data/usr/bin/airbound")
+    case $architecture:$elf in
+    x86_64:62 | aarch64_*:183 | arm_*:40) starts "$data/usr/bin/airbound" "$elf" ;;
+    *) defect "its program is for another processor than $architecture (ELF machine $elf)" ;;
+    esac
+    service
+}
+
+[ $# -gt 0 ] || { echo "check: PACKAGE is missing, such as target/debian/airbound_0.1.0_amd64.deb" >&2; exit 2; }
+for package in "$@"; do
+    [ -f "$package" ] || { echo "check: there is no package $package" >&2; exit 2; }
+    package=$(readlink -f "$package")
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    before=$defects
+    case $package in
+    *.deb) debian ;;
+    *.ipk) openwrt ;;
+    *) echo "check: $package is neither .deb nor .ipk" >&2; exit 2 ;;
+    esac
+    [ "$defects" = "$before" ] && echo "$package: no defects"
+    rm -rf "$work"
+done
+[ "$defects" = 0 ]
