@@ -136,6 +136,14 @@ fn a_sender_that_probes_for_its_rate_loses_nothing_at_the_edge() {
 }
 
 #[test]
+fn one_station_is_sent_what_the_air_carries_after_a_silent_start() {
+    let (sent, dropped) = stream(1, 5, EdgeConfig::default(), Span::from_secs(4));
+    assert_eq!(dropped, 0, "of {sent}");
+    // 200 Mb/s on average.
+    assert!(sent > 85_000, "{sent}");
+}
+
+#[test]
 fn an_edge_that_rises_no_faster_than_the_sender_drops_packets() {
     let mut config = EdgeConfig::default();
     config.stream.headroom = 1.5;

@@ -8,6 +8,8 @@ use super::overload::Overload;
 
 /// Level from which on frames find a queue.
 const QUEUED: f64 = 2.5;
+/// Share of the allocated rate from which on it counts as sent.
+const SENT: f64 = 0.9;
 /// Weight of a new slot in the mean of slots.
 const SLOT_WEIGHT: f64 = 0.25;
 
@@ -181,6 +183,11 @@ impl Stream {
     /// Rate in bit/s that was sent at least in the last slot, which may have begun under the previous rate.
     pub(super) fn least_sent(&self) -> f64 {
         self.rate.min(self.before).min(self.sent_rate().unwrap_or(f64::INFINITY))
+    }
+
+    /// Whether the allocated rate was sent in the last slot, as far as is known.
+    pub(super) fn is_sent(&self) -> bool {
+        self.sent_rate().is_none_or(|sent| sent >= SENT * self.rate.min(self.before))
     }
 
     pub(super) fn fresh_level(&self) -> Option<f64> {

@@ -30,8 +30,11 @@ impl RateAllocator {
         if let (Some(place), Some(level), true) = (fastest, level, complete) {
             let target = self.target_of(known[place].0);
             let was_measured = self.overhead.is_measured();
-            let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
-            self.overhead.learn(&self.config, links, place, level);
+            // The model is one of rates that are sent. A burst of an application that sends little has the frames of a high rate.
+            if known.iter().all(|(place, _)| self.streams[*place].is_sent()) {
+                let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
+                self.overhead.learn(&self.config, links, place, level);
+            }
             if was_measured && (level / target - 1.0).abs() < NEAR {
                 self.starting = None;
                 return;
