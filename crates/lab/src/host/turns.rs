@@ -20,7 +20,8 @@ pub(super) fn build(cache: &Path, mut compiler: Command) -> Result<PathBuf, LabE
     // Renamed into place, since another run may build it too.
     let [source, partial] = ["c", "so"].map(|end| cache.join(format!("{name}-{}.{end}", std::process::id())));
     write(&source, SOURCE)?;
-    compiler.args(["-shared", "-nostdlib", "-fPIC", "-O2", "-ffreestanding", "-o"]);
+    // An unpacked compiler's plugin for the host's linker may need a newer C library than the host's.
+    compiler.args(["-shared", "-nostdlib", "-fPIC", "-O2", "-ffreestanding", "-fno-use-linker-plugin", "-o"]);
     let built = run(compiler.arg(&partial).arg(&source));
     let _ = fs::remove_file(&source);
     built?;

@@ -105,6 +105,10 @@ pub(super) fn check_epoch(epoch: u8) -> Result<(), String> {
 }
 
 #[cfg(test)]
+#[path = "../../tests/parsers/keys.rs"]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
@@ -155,12 +159,5 @@ mod tests {
         mode(0o600);
         std::fs::write(&path, "").expect("a file");
         assert!(file.has_changed());
-    }
-
-    #[test]
-    fn any_text_is_read_or_refused() {
-        bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
-            let _ = parse(&String::from_utf8_lossy(bytes));
-        });
     }
 }
