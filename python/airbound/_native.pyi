@@ -410,7 +410,7 @@ class StreamDecision:
     @property
     def reason(self) -> str:
         """``"rising"``, ``"air-full"``, ``"level-above-target"``, ``"radio-away"``, ``"application"``, ``"no-feedback"``, ``"wire"``,
-        ``"not-aggregating"`` or ``"most"``."""
+        ``"not-aggregating"``, ``"most"`` or ``"latency"``."""
 
     @property
     def text(self) -> str:
@@ -445,6 +445,10 @@ class StreamDecision:
         """The mean aggregation level of the last message with frames, packets; ``None`` before the first."""
 
     @property
+    def target(self) -> float:
+        """The level that is held, packets: ``target``, or less for a low PHY rate or for ``latency``."""
+
+    @property
     def loss(self) -> float | None:
         """The share of packets lost in a queue or on the wire, 0 to 1, of the last message; ``None`` before the first."""
 
@@ -466,6 +470,7 @@ class StreamSender:
 
     Parameters: ``receivers``, 1 to 256; ``start``, ``least`` and ``most``, rates in bit/s; ``interval`` of messages, 20 to 200 ms in ns,
     the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
+    ``latency``, from a frame to the arrival of its packets, ns, for which the target is lowered, or ``None``;
     ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
     interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
     range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
@@ -481,6 +486,7 @@ class StreamSender:
         interval: int = 100_000_000,
         frame_interval: int = 16_666_667,
         target: float = 32.0,
+        latency: int | None = None,
         share: str = "optimal",
         packet: int = 1200,
         spread: float = 0.8,
@@ -541,7 +547,7 @@ class StreamReceiver:
         """Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ValueError`` out of range."""
 
     def poll(self, now: int) -> bytes | None:
-        """The message to the sender if it is due, 58 bytes, to be sent once; else ``None``."""
+        """The message to the sender if it is due, 64 bytes, to be sent once; else ``None``."""
 
     @property
     def next_deadline(self) -> int | None:

@@ -87,7 +87,7 @@ def test_wrong_values_are_refused() -> None:
         sender.join(0, 2, KEY)
     with pytest.raises(ValueError, match="bytes is out of range"):
         sender.frame(0, 1, 0, 1)
-    with pytest.raises(ValueError, match="feedback has 58 bytes"):
+    with pytest.raises(ValueError, match="feedback has 64 bytes"):
         sender.report(0, b"x")
     receiver = control.StreamReceiver(1, key=bytes(16))
     with pytest.raises(ValueError, match="packets of an arrival is out of range"):

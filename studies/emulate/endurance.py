@@ -22,6 +22,9 @@ import time
 
 import airbound
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 #: An access point of 802.11ac with 20 stations and one simulated call.
@@ -152,7 +155,7 @@ def main():
     parser.add_argument("what", choices=tries)
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--seconds", type=int, default=15)
-    parser.add_argument("--program")
+    parser.add_argument("--program", type=program)
     chosen = parser.parse_args()
     minutes = chosen.minutes or {"churn": 10, "memory": 30}.get(chosen.what, 0)
     sys.exit(not tries[chosen.what](chosen.program, minutes, chosen.seconds))

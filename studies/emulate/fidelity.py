@@ -20,6 +20,9 @@ import tempfile
 
 import airbound
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 #: All of them play on the real stack, too: one stream of 802.11n at 20 MHz, 65 Mb/s at most.
@@ -157,7 +160,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--lab", action="store_true", help="the laboratory besides, one run each")
     parser.add_argument("--lab-only", action="store_true", help="the laboratory in place of the emulation")
-    parser.add_argument("--program", default="airbound")
+    parser.add_argument("--program", default="airbound", type=program)
     chosen = parser.parse_args()
     for name in chosen.cases:
         if name not in CASES:

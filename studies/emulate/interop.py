@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 QUINN = HERE / "quinn/target/release/transfer-over-quinn"
@@ -135,7 +138,7 @@ def play(scenario, program, megabytes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenario", default="my-flat --station laptop")
-    parser.add_argument("--program", default="airbound")
+    parser.add_argument("--program", default="airbound", type=program)
     parser.add_argument("--megabytes", type=int, default=5)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()

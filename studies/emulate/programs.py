@@ -19,6 +19,9 @@ import time
 
 import airbound
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 #: Made by `cargo build --release --manifest-path studies/emulate/quinn/Cargo.toml`.
 QUINN = HERE / "quinn/target/release/transfer-over-quinn"
@@ -203,7 +206,7 @@ def main():
     parser.add_argument("--station", default="laptop")
     parser.add_argument("--scheme")
     parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--program", help="the program airbound; that of the Python package by default")
+    parser.add_argument("--program", type=program, help="the program airbound; that of the Python package by default")
     chosen = parser.parse_args()
     for name in chosen.names:
         if name not in PROGRAMS:

@@ -21,6 +21,9 @@ import tempfile
 
 import airbound
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 AIR = """
 title = "{title}"
 duration = "1 s"
@@ -165,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}, others; all by default")
     parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--program")
+    parser.add_argument("--program", type=program)
     parser.add_argument("--rattan")
     chosen = parser.parse_args()
     for name in chosen.cases:

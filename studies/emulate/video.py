@@ -18,6 +18,9 @@ import sys
 
 import airbound
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_KBPS = 2000
 AIR = """
@@ -95,7 +98,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--surroundings", default="hidden")
-    parser.add_argument("--program")
+    parser.add_argument("--program", type=program)
     chosen = parser.parse_args()
     print(f"{chosen.surroundings}, {chosen.runs} runs of {chosen.seconds} s; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for scheme in chosen.schemes.split(","):

@@ -17,7 +17,7 @@ static int take(options *o, const char *key, const char *value) {
         const char *name;
         double *place;
     } numbers[] = {
-        {"seconds", &o->seconds},       {"skip", &o->skip},   {"target", &o->target}, {"spread", &o->spread}, {"late-ms", &o->late_ms},
+        {"seconds", &o->seconds},       {"skip", &o->skip},   {"target", &o->target}, {"latency-ms", &o->latency_ms}, {"spread", &o->spread}, {"late-ms", &o->late_ms},
         {"start", &o->start_mbps},      {"least", &o->least_mbps}, {"most", &o->most_mbps}, {"interval-ms", &o->interval_ms},
     };
     const struct {

@@ -7,7 +7,7 @@
 typedef struct {
     const char *rule, *encoder, *host, *port, *log;
     uint32_t stations, station, fps;
-    double seconds, skip, target, spread, late_ms;
+    double seconds, skip, target, latency_ms, spread, late_ms;
     double start_mbps, least_mbps, most_mbps;
     double interval_ms;
     uint64_t seed;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REASONS 9
+#define REASONS 10
 
 typedef struct {
     uint32_t stream;
@@ -38,6 +38,7 @@ static void *make(const rule_config *config, uint32_t stream, uint64_t now) {
         c.least_bps = config->least;
         c.most_bps = config->most;
         c.target = config->target;
+        c.latency_ns = config->latency;
         c.spread = config->spread;
         c.interval_ns = config->interval;
         /* No error correction: what is left is for headers and overshoot of the encoder. */
@@ -94,7 +95,7 @@ static uint64_t bitrate(void *state, uint64_t now, uint64_t *next) {
 }
 
 static void figures(void *state, char *text, size_t room) {
-    static const char *names[REASONS] = {"rising", "air", "above", "away", "application", "silent", "wire", "single", "most"};
+    static const char *names[REASONS] = {"rising", "air", "above", "away", "application", "silent", "wire", "single", "most", "latency"};
     lane *l = state;
     double n = l->samples ? l->samples : 1, all = 0;
     size_t used = (size_t)snprintf(text, room, ", \"sensed_level\": %.2f, \"rate_mbps\": %.2f, \"reports\": %u, \"reasons\": {", l->level / n,

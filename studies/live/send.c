@@ -80,7 +80,7 @@ int send_streams(const options *o) {
     static world_packet batch[WORLD_BATCH];
     const rule *r = find(o->rule);
     rule_config config = {.streams = o->stations, .fps = o->fps, .start = (uint64_t)(o->start_mbps * 1e6),
-                          .least = (uint64_t)(o->least_mbps * 1e6), .most = (uint64_t)(o->most_mbps * 1e6), .target = o->target,
+                          .least = (uint64_t)(o->least_mbps * 1e6), .most = (uint64_t)(o->most_mbps * 1e6), .target = o->target, .latency = (uint64_t)(o->latency_ms * 1e6),
                           .spread = o->spread, .interval = (uint64_t)(o->interval_ms * 1e6), .seed = o->seed};
     stream *all = calloc(o->stations, sizeof *all);
     uint64_t begin, end, counted;

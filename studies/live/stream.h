@@ -51,6 +51,7 @@ typedef struct {
     uint32_t streams, fps;
     uint64_t start, least, most; /* bit/s of the encoder */
     double target, spread;
+    uint64_t latency; /* ns; 0: none */
     uint64_t interval;
     uint64_t seed;
 } rule_config;

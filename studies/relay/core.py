@@ -11,8 +11,12 @@ import json
 import pathlib
 import secrets
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 
 def cpu(process):
@@ -46,8 +50,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mbps", default="800,1000,1200,1400")
     parser.add_argument("--seconds", type=int, default=6)
-    parser.add_argument("--relay", default="airbound-relay")
-    parser.add_argument("--load", default="target/quick/examples/edge_load")
+    parser.add_argument("--relay", default="airbound-relay", type=program)
+    parser.add_argument("--load", default="target/quick/examples/edge_load", type=program)
     args = parser.parse_args()
     for mbps in args.mbps.split(","):
         with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,10 @@ import lzma
 import pathlib
 import shutil
 import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 #: A network beside which the script runs; a call is sent over it.
 SCENARIO = """
@@ -33,9 +37,9 @@ station = "laptop"
 
 
 def options(parser):
-    parser.add_argument("--airbound", default="airbound")
-    parser.add_argument("--relay", default="airbound-relay")
-    parser.add_argument("--datagrams", default="target/release/examples/datagrams")
+    parser.add_argument("--airbound", default="airbound", type=program)
+    parser.add_argument("--relay", default="airbound-relay", type=program)
+    parser.add_argument("--datagrams", default="target/release/examples/datagrams", type=program)
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--verbose", action="store_true", help="print what the script says")
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/airbound/lab")

@@ -13,8 +13,12 @@ import json
 import pathlib
 import secrets
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 
 def cpu(process):
@@ -89,8 +93,8 @@ def main():
     parser.add_argument("what", nargs="*", default=["throughput", "delay", "flood"])
     parser.add_argument("--mbps", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=8)
-    parser.add_argument("--relay", default="airbound-relay")
-    parser.add_argument("--datagrams", default="target/quick/examples/datagrams")
+    parser.add_argument("--relay", default="airbound-relay", type=program)
+    parser.add_argument("--datagrams", default="target/quick/examples/datagrams", type=program)
     args = parser.parse_args()
     for name in args.what:
         with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,11 @@ import pathlib
 import re
 import secrets
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 #: The paper's simulated cell: MCS 9, two streams, 80 MHz, short guard interval; frames of at most 64 packets.
 SCENARIO = """
@@ -96,8 +100,8 @@ def main():
     parser.add_argument("--phy", type=int, default=702)
     parser.add_argument("--offer", type=float, default=1.3, help="Mb/s of payload offered to all stations together, as a share of the PHY rate")
     parser.add_argument("--verbose", action="store_true")
-    for program, default in [("airbound", "airbound"), ("relay", "airbound-relay"), ("datagrams", "target/quick/examples/datagrams")]:
-        parser.add_argument(f"--{program}", default=default)
+    for name, default in [("airbound", "airbound"), ("relay", "airbound-relay"), ("datagrams", "target/quick/examples/datagrams")]:
+        parser.add_argument(f"--{name}", default=default, type=program)
     args = parser.parse_args()
     for count in args.counts or [1, 5, 10, 20]:
         print(json.dumps(run(count, args)), flush=True)

@@ -12,9 +12,13 @@ import json
 import pathlib
 import secrets
 import subprocess
+import sys
 import tempfile
 
 import stations
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 
 def run(count, args):
@@ -75,8 +79,8 @@ def main():
     parser.add_argument("--fps", type=int, default=500)
     parser.add_argument("--target", type=float, default=32)
     parser.add_argument("--verbose", action="store_true")
-    for program, default in [("airbound", "airbound"), ("relay", "airbound-relay"), ("live", "target/live/live-sockets")]:
-        parser.add_argument(f"--{program}", default=default)
+    for name, default in [("airbound", "airbound"), ("relay", "airbound-relay"), ("live", "target/live/live-sockets")]:
+        parser.add_argument(f"--{name}", default=default, type=program)
     args = parser.parse_args()
     for count in args.counts or [1, 5, 10, 20]:
         print(json.dumps(run(count, args)), flush=True)

@@ -14,7 +14,11 @@ import pathlib
 import re
 import secrets
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
 
 SCENARIO = """
 title = "A tunnel to a station"
@@ -107,8 +111,8 @@ def main():
     parser.add_argument("--edge", default="", help="further options of the edge, such as '--target 16'")
     parser.add_argument("--only-relay", action="store_true", help="without the runs that have no relay")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--airbound", default="airbound")
-    parser.add_argument("--relay", default="airbound-relay")
+    parser.add_argument("--airbound", default="airbound", type=program)
+    parser.add_argument("--relay", default="airbound-relay", type=program)
     args = parser.parse_args()
     base = None
     for scheme in args.schemes.split(","):

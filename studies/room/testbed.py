@@ -23,6 +23,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import program  # noqa: E402
+
 SCENARIO = """
 title = "Plum's testbed, at a seventh of its rates"
 duration = "60 s"
@@ -69,7 +72,7 @@ def parse():
     parser.add_argument("--queue", default="linux")
     parser.add_argument("--rho", type=float, default=0.0)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="changes the scenario")
-    parser.add_argument("--program", default="airbound")
+    parser.add_argument("--program", default="airbound", type=program)
     parser.add_argument("--room", default="airbound-room")
     parser.add_argument("--json", help="file for all figures")
     return parser.parse_args()

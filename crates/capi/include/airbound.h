@@ -134,6 +134,10 @@ enum airbound_reason
      The highest configured rate.
      */
     AIRBOUND_MOST = 8,
+    /*
+     The latency that was asked for.
+     */
+    AIRBOUND_LATENCY = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -286,6 +290,12 @@ typedef struct {
      Zero.
      */
     uint32_t reserved;
+    /*
+     Latency to keep in ns, from a frame to the arrival of its packets beyond the least delay of the path: 0 for none, 1 ms to 1 s; 0.
+     The target is lowered where more than one message in twenty tells of a later packet. Sequence numbers have to count from 0 since
+     airbound_sender_join().
+     */
+    uint64_t latency_ns;
 } airbound_sender_config;
 
 /*
@@ -348,6 +358,10 @@ typedef struct {
      Feedback refused that named this receiver.
      */
     uint32_t refused;
+    /*
+     Packets in a frame of the air that are held now: target, or less for a low PHY rate or for latency_ns.
+     */
+    double target;
 } airbound_decision;
 
 #ifdef __cplusplus

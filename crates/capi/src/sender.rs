@@ -227,6 +227,7 @@ fn decided(made: &airbound_senders::stream::Decision) -> airbound_decision {
         loss: made.loss.unwrap_or(-1.0),
         reports: made.reports,
         refused: made.refused,
+        target: made.target,
     }
 }
 
@@ -245,6 +246,7 @@ fn defaults() -> airbound_sender_config {
         encoder_share: usual.encoder_share,
         packet_bytes: usual.packet.as_u64() as u32,
         reserved: 0,
+        latency_ns: usual.latency.map_or(0, Span::as_nanos),
     }
 }
 
@@ -261,6 +263,7 @@ fn parameters(config: &airbound_sender_config) -> Result<StreamConfig, airbound_
         interval: Span::from_nanos(config.interval_ns),
         frame_interval: Span::from_nanos(config.frame_interval_ns),
         target: config.target,
+        latency: (config.latency_ns > 0).then(|| Span::from_nanos(config.latency_ns)),
         packet: ByteCount::new(u64::from(config.packet_bytes)),
         spread: config.spread,
         encoder_share: config.encoder_share,

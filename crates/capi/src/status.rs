@@ -61,6 +61,8 @@ pub enum airbound_reason {
     AIRBOUND_NOT_AGGREGATING = 7,
     /// The highest configured rate.
     AIRBOUND_MOST = 8,
+    /// The latency that was asked for.
+    AIRBOUND_LATENCY = 9,
 }
 
 impl From<Reason> for airbound_reason {
@@ -74,6 +76,7 @@ impl From<Reason> for airbound_reason {
             Reason::Wire => Self::AIRBOUND_WIRE,
             Reason::NotAggregating => Self::AIRBOUND_NOT_AGGREGATING,
             Reason::Most => Self::AIRBOUND_MOST,
+            Reason::Latency => Self::AIRBOUND_LATENCY,
             // Reasons are added together with their numbers here.
             _ => Self::AIRBOUND_RISING,
         }
@@ -137,7 +140,7 @@ pub extern "C" fn airbound_last_message() -> *const c_char {
 /// A sentence in English that names a reason (airbound_reason) for users. Static, never NULL, also for unknown numbers. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn airbound_reason_text(reason: i32) -> *const c_char {
-    const TEXTS: [&CStr; 9] = [
+    const TEXTS: [&CStr; 10] = [
         c"nothing limits the rate, it rises",
         c"the air is full: frames hold as many packets as they should",
         c"frames hold more packets than they should: a queue drains",
@@ -147,6 +150,7 @@ pub extern "C" fn airbound_reason_text(reason: i32) -> *const c_char {
         c"the network in front of the access point is the bottleneck",
         c"the access point does not aggregate; latency cannot be seen in frames",
         c"the highest configured rate is reached",
+        c"packets would come too late at a higher rate",
     ];
     let text = usize::try_from(reason).ok().and_then(|reason| TEXTS.get(reason));
     text.map_or(c"unknown reason", |text| text).as_ptr()

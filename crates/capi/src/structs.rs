@@ -38,6 +38,10 @@ pub struct airbound_sender_config {
     pub packet_bytes: u32,
     /// Zero.
     pub reserved: u32,
+    /// Latency to keep in ns, from a frame to the arrival of its packets beyond the least delay of the path: 0 for none, 1 ms to 1 s; 0.
+    /// The target is lowered where more than one message in twenty tells of a later packet. Sequence numbers have to count from 0 since
+    /// airbound_sender_join().
+    pub latency_ns: u64,
 }
 
 /// Parameters of a receiver. airbound_receiver_defaults() fills it.
@@ -109,6 +113,8 @@ pub struct airbound_decision {
     pub reports: u32,
     /// Feedback refused that named this receiver.
     pub refused: u32,
+    /// Packets in a frame of the air that are held now: target, or less for a low PHY rate or for latency_ns.
+    pub target: f64,
 }
 
 /// Structs of which the caller says the size.

@@ -12,6 +12,7 @@ mod room;
 mod rtp_fec;
 mod rtp_nack;
 mod rtp_path;
+mod stream_latency;
 mod stream_life;
 mod stream_path;
 mod stream_walk;

@@ -1,6 +1,6 @@
 //! The life of a stream: start, target, silence, absences, bottlenecks, clocks that are set.
 
-use airbound_senders::stream::{Feedback, Reason, Refusal, StreamError};
+use airbound_senders::stream::{Feedback, Reason, Refusal, Sample, StreamError};
 use airbound_units::{BitRate, ByteCount, Span};
 
 use crate::stream_path::{Air, Path, id};
@@ -149,7 +149,8 @@ fn feedback_that_lies_is_refused() {
         payload: ByteCount::new(1200),
         ..airbound_senders::allocation::Report::default()
     };
-    let honest = Feedback { receiver: id(0), report, absence: None, disturbed: false };
+    let honest =
+        Feedback { receiver: id(0), report, absence: None, sample: Sample::default(), disturbed: false };
     let with = |change: fn(&mut Feedback)| {
         let mut feedback = honest;
         change(&mut feedback);
@@ -165,7 +166,7 @@ fn feedback_that_lies_is_refused() {
     let mut boast = boast;
     boast.report.frames = 1 << 16;
     refused(&mut air, &boast.encode(&key), Refusal::Unsent);
-    refused(&mut air, &[0; 58], Refusal::Version);
+    refused(&mut air, &[0; 64], Refusal::Version);
     refused(&mut air, &[], Refusal::Length);
     refused(&mut air, &[2; 4096], Refusal::Length);
     assert_eq!(air.sender.poll(id(0), air.now).expect("joined").rate, rate);

@@ -64,8 +64,12 @@ struct Station {
     wire_free: Instant,
     queue: VecDeque<u64>,
     next_frame: Instant,
+    frame_at: Instant,
     next_poll: Instant,
     sequence: u64,
+    /// Times at which the frames of all packets were handed in, and packets that took longer than `late_after` since then.
+    frames: Vec<Instant>,
+    late: u64,
     /// Packets that the access point's queue did not take, and those that arrived.
     dropped: u64,
     arrived: u64,
@@ -87,11 +91,16 @@ pub(crate) struct Air {
     pub(crate) refused: Vec<StreamError>,
     /// Longest queue of the access point since it was last cleared.
     pub(crate) longest: usize,
+    pub(crate) late_after: Span,
 }
 
 impl Air {
     pub(crate) fn new(paths: &[Path]) -> Self {
-        let config = StreamConfig { receivers: paths.len() as u16, ..StreamConfig::default() };
+        Self::with(StreamConfig::default(), paths)
+    }
+
+    pub(crate) fn with(config: StreamConfig, paths: &[Path]) -> Self {
+        let config = StreamConfig { receivers: paths.len() as u16, ..config };
         let mut sender = StreamSender::new(config).expect("valid");
         let stations = paths.iter().enumerate().map(|(number, path)| {
             let key = [number as u8 + 1; 16];
@@ -105,8 +114,11 @@ impl Air {
                 wire_free: Instant::ZERO,
                 queue: VecDeque::new(),
                 next_frame: Instant::ZERO,
+                frame_at: Instant::ZERO,
                 next_poll: Instant::ZERO,
                 sequence: 0,
+                frames: Vec::new(),
+                late: 0,
                 dropped: 0,
                 arrived: 0,
                 decision: None,
@@ -123,6 +135,7 @@ impl Air {
             stamps_ahead: Span::from_secs(1_700_000_000),
             refused: Vec::new(),
             longest: 0,
+            late_after: Span::MAX,
         }
     }
 
@@ -137,6 +150,11 @@ impl Air {
     /// Packets dropped by the access point and packets that arrived, since the begin.
     pub(crate) fn counts(&self, station: usize) -> (u64, u64) {
         (self.stations[station].dropped, self.stations[station].arrived)
+    }
+
+    /// Packets that arrived later than `late_after`, since the begin.
+    pub(crate) fn late(&self, station: usize) -> u64 {
+        self.stations[station].late
     }
 
     pub(crate) fn run(&mut self, time: Span) {
@@ -159,6 +177,7 @@ impl Air {
         }
         if self.now >= station.next_frame {
             station.next_frame = self.now + Span::from_nanos(16_666_667);
+            station.frame_at = self.now;
             let rate = station
                 .decision
                 .map_or(BitRate::ZERO, |decision| decision.encoder)
@@ -184,6 +203,7 @@ impl Air {
                 station.wire_free = station.wire_free - station.path.wire.time_for(ByteCount::new(PACKET));
             }
             station.sequence += 1;
+            station.frames.push(station.frame_at);
         }
     }
 
@@ -243,6 +263,9 @@ impl Air {
             .collect();
         let now = at + Span::from_millis(1);
         station.arrived += frame.len() as u64;
+        let late_after = self.late_after;
+        let is_late = |sequence: &&u64| at.since(station.frames[**sequence as usize]) > late_after;
+        station.late += frame.iter().filter(is_late).count() as u64;
         let phy = station.path.told.unwrap_or(station.path.phy);
         station.receiver.phy_rate(station.path.tells_phy.then_some(phy)).expect("in range");
         station.receiver.arrived(now, Some(now + ahead), arrivals.iter().copied()).expect("in range");

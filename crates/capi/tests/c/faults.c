@@ -56,10 +56,10 @@ static void reports_that_lie(void) {
         bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ (1u << (bit % 8)));
         CHECK(airbound_sender_report(m.sender, m.now, bytes, length) == AIRBOUND_REFUSED);
     }
-    refused(&m, bytes, length - 1, "58 bytes");
-    refused(&m, bytes, 0, "58 bytes");
+    refused(&m, bytes, length - 1, "64 bytes");
+    refused(&m, bytes, 0, "64 bytes");
     memset(long_one, 2, sizeof long_one);
-    refused(&m, long_one, sizeof long_one, "58 bytes");
+    refused(&m, long_one, sizeof long_one, "64 bytes");
     memset(bytes, 0, sizeof bytes);
     refused(&m, bytes, length, "version");
     length = made_up(bytes, 8, KEY, 32);

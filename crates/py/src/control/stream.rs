@@ -35,6 +35,7 @@ const fn name(reason: Reason) -> &'static str {
         Reason::Wire => "wire",
         Reason::NotAggregating => "not-aggregating",
         Reason::Most => "most",
+        Reason::Latency => "latency",
         _ => "other",
     }
 }
@@ -43,7 +44,7 @@ const fn name(reason: Reason) -> &'static str {
 #[pyclass(module = "airbound.control", frozen, get_all)]
 pub(crate) struct StreamDecision {
     /// ``"rising"``, ``"air-full"``, ``"level-above-target"``, ``"radio-away"``, ``"application"``, ``"no-feedback"``, ``"wire"``,
-    /// ``"not-aggregating"`` or ``"most"``.
+    /// ``"not-aggregating"``, ``"most"`` or ``"latency"``.
     reason: &'static str,
     /// The reason as a sentence for users.
     text: &'static str,
@@ -61,6 +62,8 @@ pub(crate) struct StreamDecision {
     next: u64,
     /// The mean aggregation level of the last message with frames, packets; ``None`` before the first.
     level: Option<f64>,
+    /// The level that is held, packets: ``target``, or less for a low PHY rate or for ``latency``.
+    target: f64,
     /// The share of packets lost in a queue or on the wire, 0 to 1, of the last message; ``None`` before the first.
     loss: Option<f64>,
     /// Period and length of the absences of the receiver's radio, ns; ``None`` if there are none.
@@ -75,6 +78,7 @@ pub(crate) struct StreamDecision {
 ///
 /// Parameters: ``receivers``, 1 to 256; ``start``, ``least`` and ``most``, rates in bit/s; ``interval`` of messages, 20 to 200 ms in ns,
 /// the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
+/// ``latency``, from a frame to the arrival of its packets, ns, for which the target is lowered, or ``None``;
 /// ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
 /// interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
 /// range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
@@ -86,7 +90,7 @@ impl StreamSender {
     #[new]
     #[pyo3(signature = (
         *, receivers = 1, start = 5_000_000, least = 1_000_000, most = 1_000_000_000, interval = 100_000_000,
-        frame_interval = 16_666_667, target = 32.0, share = "optimal", packet = 1200, spread = 0.8, encoder_share = 0.9
+        frame_interval = 16_666_667, target = 32.0, latency = None, share = "optimal", packet = 1200, spread = 0.8, encoder_share = 0.9
     ))]
     #[expect(clippy::too_many_arguments, reason = "the parameters, by name")]
     fn new(
@@ -97,6 +101,7 @@ impl StreamSender {
         interval: u64,
         frame_interval: u64,
         target: f64,
+        latency: Option<u64>,
         share: &str,
         packet: u64,
         spread: f64,
@@ -118,6 +123,7 @@ impl StreamSender {
             interval: Span::from_nanos(interval),
             frame_interval: Span::from_nanos(frame_interval),
             target,
+            latency: latency.map(Span::from_nanos),
             share,
             packet: ByteCount::new(packet),
             spread,
@@ -187,6 +193,7 @@ impl StreamSender {
             largest_frame: decision.largest_frame.as_u64(),
             next: decision.next.as_nanos(),
             level: decision.level,
+            target: decision.target,
             loss: decision.loss,
             absence: decision.absence.map(|absence| (absence.period.as_nanos(), absence.length.as_nanos())),
             reports: decision.reports,
@@ -252,7 +259,7 @@ impl StreamReceiver {
         self.0.phy_rate(rate.map(BitRate::from_bps)).map_err(exception)
     }
 
-    /// The message to the sender if it is due, 58 bytes, to be sent once; else ``None``.
+    /// The message to the sender if it is due, 64 bytes, to be sent once; else ``None``.
     fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
         self.0.poll(Instant::from_nanos(now)).map(Vec::from)
     }

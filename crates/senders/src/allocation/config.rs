@@ -98,6 +98,9 @@ pub struct AllocationConfig {
     /// PHY rates scales rates in place of a new start.
     #[serde(skip)]
     pub live: bool,
+    /// Lowest rate of a station: 20 kbit/s. From far below what its sender sends anyway a rate would take long to rise.
+    #[serde(skip)]
+    pub least: BitRate,
     /// Factor of what its sender sent up to which a station's rate grows, where it is told what was sent: 1.5. More would not be tried.
     #[serde(skip)]
     pub headroom: f64,
@@ -115,6 +118,7 @@ impl Default for AllocationConfig {
             judged_frames: 0,
             live: false,
             headroom: 1.5,
+            least: BitRate::from_bps(LEAST as u64),
             share: Share::Optimal,
             form: Form::Central,
             start: Start::Model,

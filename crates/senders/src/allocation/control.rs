@@ -363,10 +363,11 @@ impl RateAllocator {
         let station = &mut self.streams[place];
         // A share not above the received rate needs no limit.
         station.held = station.held.filter(|held| !held.is_spare(rate));
-        let most = station.limit().map_or(MAX_RATE, |limit| limit.max(LEAST));
+        let least = self.config.least.as_bps() as f64;
+        let most = station.limit().map_or(MAX_RATE, |limit| limit.max(least));
         let reached =
             station.sent_rate().map_or(MAX_RATE, |sent| (self.config.headroom * sent).max(station.rate));
-        let rate = if rate.is_finite() { rate.clamp(LEAST, most).min(reached) } else { station.rate };
+        let rate = if rate.is_finite() { rate.clamp(least, most).min(reached) } else { station.rate };
         if rate != station.rate {
             station.before = station.rate;
             station.rate = rate;

@@ -9,6 +9,8 @@ use crate::allocation::{AllocationConfig, ReceiverId, Share, Stamps};
 pub(super) const MOST_RECEIVERS: u16 = 256;
 /// Silence after which a receiver no longer takes part in the allocation.
 pub(super) const FORGET: Span = Span::from_secs(1);
+/// Limits of a demand on latency.
+const LATENCIES: std::ops::RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(1);
 /// Limits of the interval of feedback: three intervals without any are the begin of silence, and have to be shorter than [`FORGET`].
 const INTERVALS: std::ops::RangeInclusive<Span> = Span::from_millis(20)..=Span::from_millis(200);
 
@@ -29,6 +31,9 @@ pub struct StreamConfig {
     pub frame_interval: Span,
     /// Aggregation level to hold in packets (N_ε): 32. 1 to 256.
     pub target: f64,
+    /// Latency to keep, from a frame to the arrival of its packets, beyond the least delay of the path: none. 1 ms to 1 s. The target is
+    /// lowered where more than one message in twenty tells of a later packet. It needs sequence numbers that count from 0 since the join.
+    pub latency: Option<Span>,
     /// Policy for sharing airtime between receivers of different PHY rates: `optimal`.
     pub share: Share,
     /// Frames of an interval from which on what arrives in it tells a bottleneck on the wire: 0. A few where many receivers share the
@@ -55,6 +60,7 @@ impl Default for StreamConfig {
             interval: Span::from_millis(100),
             frame_interval: Span::from_nanos(16_666_667),
             target: 32.0,
+            latency: None,
             share: Share::default(),
             judged_frames: 0,
             headroom: 1.5,
@@ -89,6 +95,10 @@ impl StreamConfig {
             (INTERVALS.contains(&self.interval), "interval_ns is out of range: 20 ms to 200 ms"),
             (is_frame_interval(self.frame_interval), "frame_interval_ns is out of range: 1 ms to 1 s"),
             ((1.0..=256.0).contains(&self.target), "target is out of range: 1 to 256 packets"),
+            (
+                self.latency.is_none_or(|latency| LATENCIES.contains(&latency)),
+                "latency_ns is out of range: 0 for none, or 1 ms to 1 s",
+            ),
             ((1.1..=10.0).contains(&self.headroom), "headroom is out of range: 1.1 to 10"),
             ((12..=1472).contains(&self.packet.as_u64()), "packet_bytes is out of range: 12 to 1472"),
             ((0.1..=1.0).contains(&self.spread), "spread is out of range: 0.1 to 1"),
@@ -104,6 +114,7 @@ impl StreamConfig {
             share: self.share,
             judged_frames: self.judged_frames,
             headroom: self.headroom,
+            least: self.least,
             live: true,
             interval: self.interval,
             // Receivers report at moments of their own, and a frame goes out at the rate of its beginning.
@@ -179,6 +190,7 @@ mod tests {
             (StreamConfig { interval: Span::ZERO, ..usual }, "interval_ns"),
             (StreamConfig { frame_interval: Span::MAX, ..usual }, "frame_interval_ns"),
             (StreamConfig { target: f64::NAN, ..usual }, "target"),
+            (StreamConfig { latency: Some(Span::ZERO), ..usual }, "latency_ns"),
             (StreamConfig { headroom: 1.0, ..usual }, "headroom"),
             (StreamConfig { packet: ByteCount::ZERO, ..usual }, "packet_bytes"),
             (StreamConfig { spread: f64::INFINITY, ..usual }, "spread"),

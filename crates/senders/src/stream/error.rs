@@ -44,7 +44,7 @@ impl Refusal {
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Length => "feedback has 58 bytes",
+            Self::Length => "feedback has 64 bytes",
             Self::Version => "the feedback has an unknown version or unknown flags",
             Self::Receiver => "the feedback names a receiver that has not joined this sender",
             Self::Forged => "the feedback was not made with the key of its receiver",

@@ -6,12 +6,13 @@ use airbound_units::Span;
 use siphasher::sip::SipHasher24;
 
 use super::absence::Absence;
+use super::demand::Sample;
 use super::error::Refusal;
 use crate::allocation::{ReceiverId, Report};
 
 /// Length of feedback.
-pub const FEEDBACK_LENGTH: usize = 58;
-const VERSION: u8 = 2;
+pub const FEEDBACK_LENGTH: usize = 64;
+const VERSION: u8 = 3;
 /// The slot holds an absence of the radio.
 const DISTURBED: u8 = 1;
 /// Bytes before the tag.
@@ -23,9 +24,9 @@ const COMPANIONS: std::ops::Range<usize> = 48..50;
 
 /// Measurements of a receiver over one slot.
 ///
-/// On the wire all numbers are big-endian: version (1 B, 2), flags (1 B: 1 if an absence of the radio lies in the slot), receiver (2),
+/// On the wire all numbers are big-endian: version (1 B, 3), flags (1 B: 1 if an absence of the radio lies in the slot), receiver (2),
 /// the fields of a [`Report`] from its number to its missing packets (40), companions (2), period of absences in ms (2, 0 for none),
-/// their mean length in ms (2), and the SipHash-2-4 of all these under the receiver's key (8).
+/// their mean length in ms (2), low bits of a packet's sequence number (4), its arrival in 0.1 ms (2), and the SipHash-2-4 of all these under the receiver's key (8).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Feedback {
     /// The receiver that made it.
@@ -34,6 +35,8 @@ pub struct Feedback {
     pub report: Report,
     /// Absences of the radio at a steady period; `None` if there are none.
     pub absence: Option<Absence>,
+    /// The packet after the longest pause of the slot.
+    pub sample: Sample,
     /// Whether an absence lies in the slot, so that its frames hold what waited meanwhile.
     pub disturbed: bool,
 }
@@ -58,6 +61,8 @@ impl Feedback {
         put(&report[COMPANIONS]);
         put(&millis(period));
         put(&millis(length));
+        put(&self.sample.sequence.to_be_bytes());
+        put(&self.sample.stamp.to_be_bytes());
         let tag = tag(&bytes[..SIGNED], key);
         bytes[SIGNED..].copy_from_slice(&tag.to_be_bytes());
         bytes
@@ -99,7 +104,9 @@ impl Feedback {
             return Err(Refusal::Impossible);
         }
         let absence = (!period.is_zero()).then_some(Absence { period, length });
-        Ok(Self { receiver, report, absence, disturbed: bytes[1] & DISTURBED != 0 })
+        let sequence = u32::from_be_bytes([bytes[50], bytes[51], bytes[52], bytes[53]]);
+        let sample = Sample { sequence, stamp: u16::from_be_bytes([bytes[54], bytes[55]]) };
+        Ok(Self { receiver, report, absence, sample, disturbed: bytes[1] & DISTURBED != 0 })
     }
 }
 
@@ -128,7 +135,13 @@ mod tests {
             ..Report::default()
         };
         let absence = Some(Absence { period: Span::from_millis(512), length: Span::from_millis(64) });
-        Feedback { receiver: ReceiverId(513), report, absence, disturbed: true }
+        Feedback {
+            receiver: ReceiverId(513),
+            report,
+            absence,
+            sample: Sample { sequence: 77_000, stamp: 65_000 },
+            disturbed: true,
+        }
     }
 
     #[test]

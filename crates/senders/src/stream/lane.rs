@@ -4,6 +4,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::absence::Absence;
 use super::config::{FORGET, StreamConfig, is_frame_interval};
+use super::demand::Demand;
 use super::error::Refusal;
 use super::feedback::Feedback;
 use super::pacer::Pacer;
@@ -34,6 +35,8 @@ const FRAME_OVERHEAD: f64 = 214e-6;
 /// it can be says nothing about the queue behind it.
 const LONGEST_PPDU: f64 = 5.484e-3;
 const HALF: f64 = 0.5;
+/// Upper limit on the ratio of a level to a lowered target: that of the longest frame (64 packets) to the usual target.
+const MOST_LEVEL: f64 = 2.0;
 /// Bytes of a packet on the air beyond its payload.
 const HEADERS: ByteCount = ByteCount::new(74);
 /// Packets over which PHY rates are averaged: a block-ack window. A few retries at a low rate say nothing about the rates to come.
@@ -68,8 +71,9 @@ pub(super) struct Lane {
     pub(super) absence: Option<Absence>,
     /// Harmonic mean of the PHY rates of the last packets; `None` before the first.
     phy: Option<BitRate>,
-    /// The target at that PHY rate, in packets.
-    target: f64,
+    /// The target at that PHY rate and under the demand, in packets.
+    pub(super) target: f64,
+    demand: Option<Demand>,
     /// Whether the level of the last message was left out.
     left_out: bool,
     /// Whether single packets filled the air.
@@ -102,6 +106,7 @@ impl Lane {
             absence: None,
             phy: None,
             target: config.target,
+            demand: config.latency.map(Demand::new),
             left_out: false,
             singles: false,
             reports: 0,
@@ -125,6 +130,9 @@ impl Lane {
         self.unreported = self.unreported.saturating_add(u64::from(packets));
         self.sent_bytes = self.sent_bytes.saturating_add(payload.as_u64());
         self.waiting = self.waiting.or(Some(now));
+        if let Some(demand) = &mut self.demand {
+            demand.on_sent(now, packets, self.last_frame.unwrap_or(now), self.pacer.ends());
+        }
     }
 
     /// Whether feedback may be believed.
@@ -191,8 +199,17 @@ impl Lane {
             report.phy_rate = self.phy;
         }
         self.target = target_at(config, report.phy_rate);
-        let raised = f64::from(report.transmissions) * config.target / self.target;
-        report.transmissions = libm::round(raised) as u32;
+        if let Some(demand) = &mut self.demand {
+            if !feedback.disturbed {
+                demand.on_sample(now, feedback.sample);
+            }
+            self.target = (self.target * demand.factor()).max(LEAST_TARGET.min(config.target));
+        }
+        if self.target < config.target {
+            let raised = f64::from(report.transmissions) * config.target / self.target;
+            let most = MOST_LEVEL * config.target * f64::from(report.frames);
+            report.transmissions = libm::round(raised.min(most)) as u32;
+        }
         feedback
     }
 
@@ -253,7 +270,11 @@ impl Lane {
         } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * config.headroom * sent) {
             Reason::Application
         } else if level >= self.target * (1.0 - NEAR) {
-            Reason::AirFull
+            if self.demand.as_ref().is_some_and(|demand| demand.factor() < 1.0) {
+                Reason::Latency
+            } else {
+                Reason::AirFull
+            }
         } else {
             Reason::Rising
         }
@@ -263,6 +284,9 @@ impl Lane {
     pub(super) fn set_back(&mut self, from: Instant, to: Instant) {
         for time in [&mut self.last_frame, &mut self.heard, &mut self.waiting] {
             *time = time.map(|time| moved(time, from, to));
+        }
+        if let Some(demand) = &mut self.demand {
+            demand.set_back(to);
         }
         self.pacer.set_back(|time| moved(time, from, to));
     }

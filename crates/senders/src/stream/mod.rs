@@ -1,4 +1,4 @@
-//! Low-delay rate allocation for applications: one sender, one receiver, a message of 58 B between them.
+//! Low-delay rate allocation for applications: one sender, one receiver, a message of 64 B between them.
 //!
 //! [`crate::allocation`] has the algorithm; here is what an application needs around it. Frames are paced, since the level of an unpaced
 //! frame is its own size; messages are authenticated and checked against what was sent; silence lowers a rate within a second; a reason
@@ -16,6 +16,7 @@
 //! | `feedback` | the message, its layout and authentication |
 //! | `receiver` | arrivals become feedback |
 //! | `stamps` | receive stamps on a steady clock |
+//! | `demand` | a demand on latency, which lowers the target
 //! | `absence` | a radio that leaves the channel at intervals |
 //! | `sender` | lanes that share one allocator |
 //! | `lane` | one receiver: plausibility of feedback, silence and recovery |
@@ -56,6 +57,7 @@
 
 mod absence;
 mod config;
+mod demand;
 mod error;
 mod feedback;
 mod lane;
@@ -67,6 +69,7 @@ mod stamps;
 
 pub use absence::Absence;
 pub use config::{ReceiverConfig, StreamConfig};
+pub use demand::Sample;
 pub use error::{Refusal, StreamError};
 pub use feedback::{FEEDBACK_LENGTH, Feedback};
 pub use pacer::Allowed;

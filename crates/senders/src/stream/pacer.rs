@@ -55,6 +55,11 @@ impl Pacer {
         Ok(())
     }
 
+    /// Time at which the last packet that waits is due.
+    pub(super) fn ends(&self) -> Instant {
+        self.next + self.gap.mul_f64(f64::from(self.waiting.saturating_sub(1)))
+    }
+
     /// Takes a pace that may have fallen.
     pub(super) fn slow_down(&mut self, pace: f64) {
         if self.waiting > 0 {

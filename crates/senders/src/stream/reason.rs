@@ -27,11 +27,13 @@ pub enum Reason {
     NotAggregating,
     /// The highest rate that was configured.
     Most,
+    /// The latency that was asked for: levels are at a target that was lowered for it.
+    Latency,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Rising,
         Self::AirFull,
         Self::LevelAboveTarget,
@@ -41,6 +43,7 @@ impl Reason {
         Self::Wire,
         Self::NotAggregating,
         Self::Most,
+        Self::Latency,
     ];
 
     /// A sentence for users.
@@ -56,6 +59,7 @@ impl Reason {
             Self::Wire => "the network in front of the access point is the bottleneck",
             Self::NotAggregating => "the access point does not aggregate; latency cannot be seen in frames",
             Self::Most => "the highest configured rate is reached",
+            Self::Latency => "packets would come too late at a higher rate",
         }
     }
 }
@@ -79,6 +83,8 @@ pub struct Decision {
     pub next: Instant,
     /// Mean aggregation level of the last feedback with frames, in packets; `None` before the first.
     pub level: Option<f64>,
+    /// Level that is held, in packets: the configured one, less for low PHY rates and for a demand on latency.
+    pub target: f64,
     /// Share of packets lost in a queue or on the wire, of the last feedback; `None` before the first.
     pub loss: Option<f64>,
     /// Absences of the receiver's radio; `None` if there are none.

@@ -1,9 +1,10 @@
 //! The receiving end: arrivals become feedback.
 
-use airbound_units::{BitRate, ByteCount, Instant};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::absence::AbsenceDetector;
 use super::config::{ReceiverConfig, first_wrong};
+use super::demand::Sample;
 use super::error::StreamError;
 use super::feedback::{FEEDBACK_LENGTH, Feedback};
 use super::stamps::StampClock;
@@ -50,6 +51,9 @@ pub struct StreamReceiver {
     stamps: StampClock,
     absences: AbsenceDetector,
     disturbed: bool,
+    /// The last arrival, and the longest pause of the slot with the packet after it.
+    last: Option<Instant>,
+    pause: Option<(Span, Sample)>,
     phy_rate: Option<BitRate>,
 }
 
@@ -70,6 +74,8 @@ impl StreamReceiver {
             stamps: StampClock::default(),
             absences: AbsenceDetector::default(),
             disturbed: false,
+            last: None,
+            pause: None,
             phy_rate: None,
         })
     }
@@ -100,6 +106,10 @@ impl StreamReceiver {
                 continue;
             }
             self.disturbed |= self.absences.on_arrival(at, arrival.packets);
+            let pause = self.last.replace(at).map_or(Span::ZERO, |last| at.since(last));
+            if self.pause.is_none_or(|(longest, _)| pause > longest) {
+                self.pause = Some((pause, Sample::new(arrival.sequence, at)));
+            }
             self.sensor.on_packet(&Observation {
                 at,
                 sequence: arrival.sequence,
@@ -133,7 +143,12 @@ impl StreamReceiver {
         let report = self.sensor.on_deadline(now)?;
         let absence = self.absences.absence(now);
         let disturbed = std::mem::take(&mut self.disturbed) && absence.is_some();
-        let feedback = Feedback { receiver: self.config.receiver, report, absence, disturbed };
+        // Without arrivals the last one told of is told of again.
+        let sample = self.pause.map_or(Sample::default(), |(_, sample)| sample);
+        if let Some((pause, _)) = &mut self.pause {
+            *pause = Span::ZERO;
+        }
+        let feedback = Feedback { receiver: self.config.receiver, report, absence, sample, disturbed };
         Some(feedback.encode(&self.config.key))
     }
 }

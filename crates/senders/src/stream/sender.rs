@@ -217,6 +217,7 @@ impl StreamSender {
             largest_frame: rate.bytes_in(lane.frame_interval),
             next,
             level: lane.level,
+            target: lane.target,
             loss: lane.loss,
             absence: lane.absence,
             reports: lane.reports,

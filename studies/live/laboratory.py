@@ -1,0 +1,138 @@
+"""A target of 14 over the laboratory's mac80211 and over the simulated air, beside the kernel's TCP."""
+
+import json
+import statistics
+import subprocess
+
+from runs import PROBE, ROOT, names, of, play
+
+
+def lab_scenario(stations, standard):
+    """Stations at 65 Mb/s of PHY rate behind mac80211."""
+    return f"""
+duration = "15 s"
+warm-up = "5 s"
+
+[air]
+standard = "{standard}"
+width = "20 MHz"
+guard-interval = "800 ns"
+
+[access-point]
+preset = "mac80211"
+streams = 1
+
+[uplink]
+queue = "linux"
+preset = "mac80211"
+
+[scheme]
+queue = "linux"
+rate = "fixed"
+
+[wire]
+delay = "1 ms"
+
+[[station]]
+name = "station"
+count = {stations}
+rate = "{standard.upper()}20 MCS7 1SS LGI"
+channel = {{ kind = "fixed", snr = "35 dB" }}
+{PROBE}"""
+
+
+TARGET = 14
+LIVE = {"fps": 100, "spread": 1, "target": TARGET, "start": 1, "most": 100, "encoder": "even", "skip": 5, "seconds": 20}
+
+
+def lab_words(rule):
+    return [f"{key}={value}" for key, value in (LIVE | {"rule": rule}).items()]
+
+
+def in_laboratory(chosen, folder, stations, standard, rule):
+    """The streamer over the kernel's mac80211 in virtual time; the lines of its results."""
+    file = folder / f"lab-{standard}-{stations}.toml"
+    file.write_text(lab_scenario(stations, standard))
+    out = folder / f"lab-{standard}-{stations}-{rule}"
+    common = " ".join(lab_words(rule))
+    words = [chosen.airbound, "lab", "exec", str(file), "--for", "60s", "--out", str(out), "--bring", chosen.live_lab]
+    words += ["--env", "PHY_MBPS=65", "--server", f"{chosen.live_lab} send stations={stations} {common}"]
+    for number, name in list(enumerate(names(stations)))[1:]:
+        words += ["--on", name, f"{chosen.live_lab} view station={number} {common}"]
+    words += ["--station", names(stations)[0], "--", chosen.live_lab, "view", "station=0", *lab_words(rule)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
+    lines = [line for file in (out / "commands").iterdir() for line in file.read_text(errors="replace").splitlines()]
+    return [json.loads(line) for line in lines if line.startswith("{")], out
+
+
+def recorded(out):
+    """Downlinks of programs in the laboratory's record: goodput, latency and queueing by the same definition for all."""
+    flows = json.loads((out / "summary.json").read_text())["flows"]
+    return [flow for flow in flows if " down " in flow["name"] and flow["goodput_mbps"] > 0.2]
+
+
+def tcp_in_laboratory(chosen, folder, stations, standard, control):
+    """Downloads of the kernel's TCP by iperf3 over mac80211; the folder of the record."""
+    file, out = folder / f"lab-{standard}-{stations}.toml", folder / f"lab-{standard}-{stations}-{control}"
+    file.write_text(lab_scenario(stations, standard))
+    words = [chosen.airbound, "lab", "exec", str(file), "--for", "60s", "--out", str(out)]
+    client = lambda number: ["iperf3", "-c", "server", "-p", str(5201 + number), "-R", "-C", control, "-t", "15"]
+    for number, name in enumerate(names(stations)):
+        words += ["--server", f"iperf3 -s -1 -p {5201 + number}"]
+        words += ["--on", name, " ".join(client(number))] if number else []
+    words += ["--station", names(stations)[0], "--", *client(0)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
+    return out
+
+
+def against(chosen):
+    folder = ROOT / "target/live"
+    print("| PHY | stations | sender | goodput, Mb/s | latency mean, ms | p95, ms | queueing, ms |\n|---|---:|---|---:|---:|---:|---:|", flush=True)
+    for standard in chosen.standards:
+        for count in [int(count) for count in chosen.stations.split(",")]:
+            for sender in chosen.rules:
+                if sender in ("cubic", "bbr", "reno"):
+                    out = tcp_in_laboratory(chosen, folder, count, standard, sender)
+                else:
+                    _, out = in_laboratory(chosen, folder, count, standard, sender)
+                flows = recorded(out)
+                mean = lambda get: statistics.fmean(get(flow) for flow in flows)
+                figures = [sum(flow["goodput_mbps"] for flow in flows), mean(lambda f: f["latency_ms"]["mean"]), mean(lambda f: f["latency_ms"]["p95"])]
+                figures.append(mean(lambda f: f["split"]["queueing_ms"]))
+                print(f"| {standard} | {count} | {sender} | {' | '.join(f'{figure:.2f}' for figure in figures)} |", flush=True)
+
+
+def lab_row(lines):
+    viewers, senders = of(lines, "viewer"), of(lines, "sender")
+    return {
+        "level": statistics.fmean([air["level"] for air in of(lines, "air")] or [sender.get("sensed_level", 0) for sender in senders]),
+        "goodput": sum(viewer["goodput_mbps"] for viewer in viewers),
+        "delay": statistics.fmean(viewer["packet_ms"]["mean"] for viewer in viewers),
+        "p95": statistics.fmean(viewer["packet_ms"]["p95"] for viewer in viewers),
+        "lost": sum(viewer["lost"] for viewer in viewers),
+        "packets": sum(viewer["packets"] for viewer in viewers),
+    }
+
+
+def lab(chosen):
+    folder = ROOT / "target/live"
+    print("| PHY | stations | where | level | goodput, Mb/s | delay, ms | p95, ms | lost of packets |\n|---|---:|---|---:|---:|---:|---:|---:|", flush=True)
+    for standard in chosen.standards:
+        for count in [int(count) for count in chosen.stations.split(",")]:
+            file = folder / f"sim-{standard}-{count}.toml"
+            file.write_text(lab_scenario(count, standard))
+            for where in chosen.where:
+                for rule in chosen.rules:
+                    if where == "simulated air":
+                        row = lab_row(play(chosen, file, names(count), 1, LIVE | {"rule": rule}))
+                    else:
+                        row = lab_row(in_laboratory(chosen, folder, count, standard, rule)[0])
+                    print(
+                        f"| {standard} | {count} | {rule}, {where} | {row['level']:.2f} | {row['goodput']:.2f} | {row['delay']:.2f} | {row['p95']:.2f} "
+                        f"| {row['lost']} of {row['packets']} |",
+                        flush=True,
+                    )
