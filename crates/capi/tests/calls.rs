@@ -57,6 +57,7 @@ impl Ends {
             let mut config: airbound_sender_config = std::mem::zeroed();
             airbound_sender_defaults(&raw mut config, size_of_val(&config) as u32);
             config.receivers = 3;
+            config.latency_ns = 20_000_000;
             assert_eq!(
                 airbound_sender_new(&raw const config, &raw mut ends.sender),
                 airbound_status::AIRBOUND_OK
@@ -82,7 +83,8 @@ impl Ends {
                 assert!(
                     decision.encoder_bps <= decision.rate_bps && decision.rate_bps <= decision.pacing_bps
                 );
-                assert!((0..=8).contains(&decision.reason), "{decision:?}");
+                assert!((0..=9).contains(&decision.reason), "{decision:?}");
+                assert!((2.0..=32.0).contains(&decision.target), "{decision:?}");
                 assert!(decision.level >= -1.0 && (-1.0..=1.0).contains(&decision.loss), "{decision:?}");
             }
         }

@@ -41,6 +41,7 @@ fn no_call_but_construction_and_release_allocates() {
         let mut config: airbound_sender_config = std::mem::zeroed();
         assert_eq!(airbound_sender_defaults(&raw mut config, size_of_val(&config) as u32), OK);
         config.receivers = RECEIVERS;
+        config.latency_ns = 20_000_000;
         let mut sender = null_mut();
         assert_eq!(airbound_sender_new(&raw const config, &raw mut sender), OK);
         let mut receivers = [null_mut(); RECEIVERS as usize];

@@ -4,7 +4,7 @@ mod world;
 
 use airbound_relay::protocol::{Event, Transmit};
 use airbound_senders::allocation::{ReceiverId, Report};
-use airbound_senders::stream::Feedback;
+use airbound_senders::stream::{Feedback, Sample};
 use airbound_units::{ByteCount, Span};
 use world::share::{equal_airtime, measure};
 use world::{Air, Way, World};
@@ -76,6 +76,7 @@ fn reports_that_lie_are_refused_and_change_no_rate_but_their_own() {
             receiver: ReceiverId(0),
             report: Report { transmissions: 60_000, ..honest },
             absence: None,
+            sample: Sample::default(),
             disturbed: false,
         },
         // More packets than were sent.
@@ -83,12 +84,25 @@ fn reports_that_lie_are_refused_and_change_no_rate_but_their_own() {
             receiver: ReceiverId(0),
             report: Report { packets: 4_000_000_000, ..honest },
             absence: None,
+            sample: Sample::default(),
             disturbed: false,
         },
         // Another client's.
-        Feedback { receiver: ReceiverId(1), report: honest, absence: None, disturbed: false },
+        Feedback {
+            receiver: ReceiverId(1),
+            report: honest,
+            absence: None,
+            sample: Sample::default(),
+            disturbed: false,
+        },
         // Of a client that is not there.
-        Feedback { receiver: ReceiverId(77), report: honest, absence: None, disturbed: false },
+        Feedback {
+            receiver: ReceiverId(77),
+            report: honest,
+            absence: None,
+            sample: Sample::default(),
+            disturbed: false,
+        },
     ];
     for lie in lies {
         let feedback = lie.encode(&[0; 16]);

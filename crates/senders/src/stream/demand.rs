@@ -84,6 +84,12 @@ impl Demand {
         }
     }
 
+    /// The same memory, as it was at first.
+    pub(super) fn cleared(mut self) -> Self {
+        self.notes.clear();
+        Self { total: 0, least: [None; 2], since: Instant::ZERO, told: None, factor: 1.0, ..self }
+    }
+
     /// Factor of the target, at most 1.
     pub(super) const fn factor(&self) -> f64 {
         self.factor

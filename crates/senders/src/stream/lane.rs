@@ -73,7 +73,7 @@ pub(super) struct Lane {
     phy: Option<BitRate>,
     /// The target at that PHY rate and under the demand, in packets.
     pub(super) target: f64,
-    demand: Option<Demand>,
+    pub(super) demand: Option<Demand>,
     /// Whether the level of the last message was left out.
     left_out: bool,
     /// Whether single packets filled the air.
@@ -85,7 +85,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(id: ReceiverId, key: [u8; 16], config: &StreamConfig) -> Self {
+    pub(super) fn new(id: ReceiverId, key: [u8; 16], demand: Option<Demand>, config: &StreamConfig) -> Self {
         Self {
             id,
             key,
@@ -106,7 +106,7 @@ impl Lane {
             absence: None,
             phy: None,
             target: config.target,
-            demand: config.latency.map(Demand::new),
+            demand,
             left_out: false,
             singles: false,
             reports: 0,

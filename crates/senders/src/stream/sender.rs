@@ -3,6 +3,7 @@
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::config::{StreamConfig, first_wrong};
+use super::demand::Demand;
 use super::error::{Refusal, StreamError};
 use super::feedback::Feedback;
 use super::lane::Lane;
@@ -28,6 +29,8 @@ pub struct StreamSender {
     allocator: RateAllocator,
     /// Ordered by number.
     lanes: Vec<Lane>,
+    /// Those of receivers that have not joined: all memory is allocated once.
+    demands: Vec<Demand>,
     latest: Instant,
     /// Number of events that may have changed decisions: older ones are made anew.
     changes: u64,
@@ -43,8 +46,12 @@ impl StreamSender {
         let mut allocator = RateAllocator::new(config.allocation())
             .map_err(|_| StreamError::Range("the configuration is out of range"))?;
         allocator.reserve(usize::from(config.receivers));
-        let lanes = Vec::with_capacity(usize::from(config.receivers));
-        Ok(Self { config, allocator, lanes, latest: Instant::ZERO, changes: 0 })
+        let receivers = usize::from(config.receivers);
+        let lanes = Vec::with_capacity(receivers);
+        let demands = config
+            .latency
+            .map_or_else(Vec::new, |latency| (0..receivers).map(|_| Demand::new(latency)).collect());
+        Ok(Self { config, allocator, lanes, demands, latest: Instant::ZERO, changes: 0 })
     }
 
     /// Returns the configuration.
@@ -60,12 +67,15 @@ impl StreamSender {
     pub fn join(&mut self, now: Instant, id: ReceiverId, key: [u8; 16]) -> Result<(), StreamError> {
         let now = self.clock(now);
         self.changes += 1;
-        let lane = Lane::new(id, key, &self.config);
-        match self.search(id) {
+        let place = self.search(id);
+        if place.is_err() && self.lanes.len() >= usize::from(self.config.receivers) {
+            return Err(StreamError::Full("as many receivers have joined as were configured"));
+        }
+        let before = place.ok().and_then(|place| self.lanes[place].demand.take());
+        let demand = before.or_else(|| self.demands.pop()).map(Demand::cleared);
+        let lane = Lane::new(id, key, demand, &self.config);
+        match place {
             Ok(place) => self.lanes[place] = lane,
-            Err(_) if self.lanes.len() >= usize::from(self.config.receivers) => {
-                return Err(StreamError::Full("as many receivers have joined as were configured"));
-            }
             Err(place) => self.lanes.insert(place, lane),
         }
         self.allocator.leave(now, id);
@@ -95,7 +105,7 @@ impl StreamSender {
         let now = self.clock(now);
         let place = self.place(id)?;
         self.changes += 1;
-        self.lanes.remove(place);
+        self.demands.extend(self.lanes.remove(place).demand);
         self.allocator.leave(now, id);
         Ok(())
     }
