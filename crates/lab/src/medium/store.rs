@@ -186,6 +186,9 @@ impl Store {
         mpdus: Vec<Mpdu>,
         acknowledged: AckBitmap,
     ) -> Vec<(Mpdu, bool)> {
+        if let Some(first) = mpdus.first() {
+            self.end_turn(category, first);
+        }
         let mut again = Vec::new();
         let mut settled = Vec::new();
         for (place, mut mpdu) in mpdus.into_iter().enumerate() {
@@ -202,6 +205,16 @@ impl Store {
             self.queue(category, &mpdu).frames.push_front(mpdu);
         }
         settled
+    }
+
+    /// Moves the queue of a frame behind those that were filled while its PPDU was on the air: what is served in turn is the queue whose
+    /// last turn ended first.
+    fn end_turn(&mut self, category: Category, mpdu: &Mpdu) {
+        let queues = &mut self.queues[category.index()];
+        let served = |queue: &TidQueue| queue.peer == mpdu.peer() && queue.tid == mpdu.tid();
+        if let Some(queue) = queues.iter().position(served).and_then(|place| queues.remove(place)) {
+            queues.push_back(queue);
+        }
     }
 
     /// Removes all queued frames.
@@ -228,4 +241,52 @@ fn aggregate_of(frames: &VecDeque<Mpdu>, path: &Path, band: Band, longest: Span)
     };
     let most = usize::from(path.max_ampdu_mpdus).saturating_sub(1);
     1 + frames.iter().skip(1).take(most).take_while(fits).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_scenario::Preset;
+
+    use super::*;
+
+    fn mpdu(peer: u8, sequence: u16) -> Mpdu {
+        let mut head = [0; HEAD];
+        (head[0], head[9]) = (0x88, peer);
+        [head[22], head[23]] = (sequence << 4).to_le_bytes();
+        Mpdu::of(&Frame {
+            radio: 0,
+            queue: 2,
+            aggregates: false,
+            no_ack: false,
+            beacon: false,
+            probe: false,
+            cookie: 0,
+            at: Instant::ZERO,
+            queued: Instant::ZERO,
+            length: 1500,
+            most_tries: 0,
+            rates: [Step { index: 0, tries: 1, flags: 0 }; 4],
+            head,
+        })
+    }
+
+    #[test]
+    fn a_queue_that_was_filled_during_a_turn_comes_before_the_one_whose_turn_it_was() {
+        let mut store = Store::new(Preset::Mac80211.path(Format::Ht), Band::Ghz5);
+        let be = Category::Be;
+        for sequence in 0..3 {
+            store.enqueue(be, mpdu(2, sequence));
+        }
+        let on_air = store.next(be, Span::from_millis(5));
+        store.enqueue(be, mpdu(1, 0));
+        store.on_report(be, on_air, AckBitmap::first(1));
+        let peers: Vec<u8> = std::iter::from_fn(|| {
+            let next = store.next(be, Span::from_millis(5));
+            let peer = next.first().map(|mpdu| mpdu.peer()[5]);
+            store.on_report(be, next, AckBitmap::first(1));
+            peer
+        })
+        .collect();
+        assert_eq!(peers, [1, 2, 2]);
+    }
 }
