@@ -10,9 +10,9 @@ PACKET = 1200
 KEY = bytes(range(16))
 
 
-def stream(seconds: float, phy_rate: int) -> tuple[control.StreamSender, int, int]:
+def stream(seconds: float, phy_rate: int, latency: int | None = None) -> tuple[control.StreamSender, int, int]:
     """The sender after so many seconds, packets that arrived, and the longest queue of the second half."""
-    sender, receiver = control.StreamSender(), control.StreamReceiver(3, key=KEY)
+    sender, receiver = control.StreamSender(latency=latency), control.StreamReceiver(3, key=KEY)
     sender.join(0, 3, KEY)
     receiver.phy_rate(phy_rate)
     queue: deque[int] = deque()
@@ -53,6 +53,13 @@ def test_a_stream_fills_half_of_each_frame_and_no_queue() -> None:
     assert decision.reason in ("rising", "air-full", "level-above-target") and decision.text
 
 
+def test_a_demand_that_is_kept_changes_nothing_and_one_that_is_not_lowers_the_target() -> None:
+    usual, kept, tight = (stream(5, 200_000_000, latency)[0].poll(5000 * MS, 3) for latency in (None, 100 * MS, 2 * MS))
+    assert usual.target == kept.target == 32 and usual.rate == kept.rate
+    # A frame alone is paced over 13 ms.
+    assert tight.target < 16 and tight.rate < usual.rate
+
+
 def test_the_same_calls_give_the_same_decisions() -> None:
     one, other = stream(2, 65_000_000), stream(2, 65_000_000)
     assert one[1:] == other[1:]
@@ -71,6 +78,7 @@ def test_wrong_values_are_refused() -> None:
         ({"receivers": 0}, "receivers is out of range"),
         ({"least": 1}, "least_bps is out of range"),
         ({"target": 0.0}, "target is out of range"),
+        ({"latency": 1}, "latency_ns is out of range"),
         ({"share": "mine"}, "share is mine; allowed are"),
     ]:
         with pytest.raises(ValueError, match=sentence):
@@ -96,7 +104,7 @@ def test_wrong_values_are_refused() -> None:
     assert receiver.next_deadline is not None
     sender.sent(0, 1, 1, PACKET)
     message = receiver.poll(receiver.next_deadline)
-    assert message is not None and len(message) == 58
+    assert message is not None and len(message) == 64
     with pytest.raises(ValueError, match="was not made with the key"):
         sender.report(receiver.next_deadline, message)
     assert sender.refused == 1
