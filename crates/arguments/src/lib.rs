@@ -35,8 +35,11 @@ pub fn sentence(error: &clap::Error) -> String {
     // What the standard library says of a word in a number's place is not what is allowed.
     let number = error.source().and_then(|cause| cause.downcast_ref::<ParseIntError>());
     let problem = match number {
+        // Its range is not known here.
         Some(cause) if *cause.kind() == IntErrorKind::InvalidDigit => {
-            problem.replace(&cause.to_string(), "allowed is a whole number from 0 on")
+            let is_below = problem.starts_with("invalid value '-");
+            let allowed = if is_below { "no number below 0 is allowed" } else { "allowed is a whole number" };
+            problem.replace(&cause.to_string(), allowed)
         }
         Some(cause) => problem.replace(&cause.to_string(), "the number is too large"),
         None => with_range(problem),
@@ -85,7 +88,11 @@ mod tests {
         );
         assert_eq!(
             wrong(&["airbound", "run", "--seed", "x"]),
-            "invalid value 'x' for '--seed <seed>': allowed is a whole number from 0 on; see --help"
+            "invalid value 'x' for '--seed <seed>': allowed is a whole number; see --help"
+        );
+        assert_eq!(
+            wrong(&["airbound", "run", "--seed=-1"]),
+            "invalid value '-1' for '--seed <seed>': no number below 0 is allowed; see --help"
         );
         assert_eq!(
             wrong(&["airbound", "run", "--seed", "99999999999999999999"]),
