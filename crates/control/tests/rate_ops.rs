@@ -90,6 +90,7 @@ fn configs() -> Vec<RateConfig> {
         RateConfig::Thompson(ThompsonConfig {
             memory: Span::from_millis(1),
             max_tries: 1,
+            whole_counts: true,
             ..ThompsonConfig::default()
         }),
     ]

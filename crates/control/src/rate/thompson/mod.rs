@@ -17,8 +17,8 @@
 //! - *hardware tries*: as many as fit with their contention in `segment`, at most `max-tries`: Linux's rule for Minstrel, so that the
 //!   two differ only in their rates;
 //! - *aggregates*: each MPDU of the last try counts by itself; an earlier try, which had no answer, counts as lost for all;
-//! - *parameters of the distribution* are real numbers. ns-3 truncates the decayed counts to whole numbers before it draws, which
-//!   makes it forget a little faster;
+//! - *parameters of the distribution* are real numbers. ns-3 truncates the decayed counts to whole numbers before it draws (with
+//!   `whole-counts` as here), so that it forgets a single observation as soon as time passes, and two after 0.7 times the memory;
 //! - *collisions* are not distinguished from other losses.
 
 mod beta;
@@ -45,11 +45,13 @@ pub struct ThompsonConfig {
     pub max_tries: u8,
     /// Upper limit on the airtime of these tries together, 1 us to 1 s. Default 6 ms (the kernel's `segment_size`).
     pub segment: Span,
+    /// Whether the decayed counts are truncated to whole numbers before a draw, as in ns-3. Default false.
+    pub whole_counts: bool,
 }
 
 impl Default for ThompsonConfig {
     fn default() -> Self {
-        Self { memory: Span::from_secs(1), max_tries: 7, segment: Span::from_millis(6) }
+        Self { memory: Span::from_secs(1), max_tries: 7, segment: Span::from_millis(6), whole_counts: false }
     }
 }
 
@@ -108,10 +110,11 @@ impl Station {
     }
 
     /// The arm with the largest drawn throughput; the slowest if every draw is zero.
-    fn draw(&self, draws: &mut Draws) -> Option<Arm> {
+    fn draw(&self, draws: &mut Draws, whole_counts: bool) -> Option<Arm> {
+        let counted = |count: f64| if whole_counts { libm::floor(count) } else { count };
         let mut best = (0.0, self.arms.first().copied());
         for arm in &self.arms {
-            let success = draws.beta(1.0 + arm.acknowledged, 1.0 + arm.lost);
+            let success = draws.beta(1.0 + counted(arm.acknowledged), 1.0 + counted(arm.lost));
             let throughput = success * arm.rate.bit_rate().as_bps() as f64;
             if throughput > best.0 {
                 best = (throughput, Some(*arm));
@@ -189,7 +192,8 @@ impl Thompson {
 
 impl RateControl for Thompson {
     fn chain(&mut self, now: Instant, station: StationId, _mpdus: u16) -> RateChain {
-        let drawn = self.station(now, station).and_then(|(station, draws)| station.draw(draws));
+        let whole_counts = self.config.whole_counts;
+        let drawn = self.station(now, station).and_then(|(station, draws)| station.draw(draws, whole_counts));
         drawn.map_or_else(
             || RateChain::single(self.expected_rate(station), 1),
             |arm| RateChain::single(arm.rate, arm.tries),
@@ -211,5 +215,27 @@ impl RateControl for Thompson {
     fn expected_rate(&self, station: StationId) -> Rate {
         let known = self.stations.get(station).and_then(Station::most_used);
         known.unwrap_or(self.rates.lowest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_counts_forget_a_single_loss_at_once() {
+        let config = ThompsonConfig::default();
+        let rates = Capabilities::default().rate_set().expect("valid");
+        let fresh = Station::new(&config, &rates, Instant::ZERO);
+        let mut lossy = fresh.clone();
+        lossy.arms.iter_mut().for_each(|arm| arm.lost = 1.0);
+        lossy.decay(Instant::ZERO + Span::from_millis(1), config.memory);
+        let drawn = |station: &Station, whole_counts| {
+            let mut draws = Draws::new(7);
+            let mut rate = || station.draw(&mut draws, whole_counts).map(|arm| arm.rate);
+            std::array::from_fn::<_, 50, _>(|_| rate())
+        };
+        assert_eq!(drawn(&lossy, true), drawn(&fresh, true));
+        assert_ne!(drawn(&lossy, false), drawn(&fresh, false));
     }
 }

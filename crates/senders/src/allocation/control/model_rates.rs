@@ -69,35 +69,40 @@ impl RateAllocator {
     /// there: a rate control changes PHY rates several times a second, and the model knows nothing of other traffic. Frames clearly below
     /// the target say that the air carries more than is sent; then a fall of the PHY rate takes no more than the model demands.
     fn follow(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let mut space = std::mem::take(&mut self.space);
-        let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
-        if self.overhead.plan(&self.config, links, &mut space) {
-            self.factor = None;
-            for ((place, phy), rate) in known.iter().zip(&space.rates) {
-                let target = self.target_of(*place);
-                let stream = &mut self.streams[*place];
-                let before = stream.planned.replace(Planned { phy: *phy, rate: *rate });
-                let Some(before) = before.filter(|before| before.rate > 0.0) else { continue };
-                let factor = rate / before.rate;
-                stream.overload.scale(factor);
-                let scaled = stream.rate * factor;
-                let is_spare = stream.level.is_some_and(|level| level < SPARE * target);
-                let next = if is_spare { scaled.max(rate.min(stream.rate)) } else { scaled };
-                self.set(now, *place, next);
-            }
-        }
-        self.space = space;
+        self.solve(now, known, |this, place, rate, before| {
+            let before = before.filter(|before| before.rate > 0.0)?;
+            let target = this.target_of(place);
+            let stream = &mut this.streams[place];
+            let factor = rate / before.rate;
+            stream.overload.scale(factor);
+            let scaled = stream.rate * factor;
+            let is_spare = stream.level.is_some_and(|level| level < SPARE * target);
+            Some(if is_spare { scaled.max(rate.min(stream.rate)) } else { scaled })
+        });
     }
 
     /// Sets the model's rates for these stations.
     fn plan(&mut self, now: Instant, known: &[(usize, f64)]) {
+        self.solve(now, known, |_, _, rate, _| Some(rate));
+    }
+
+    /// Solves the model for these stations, and sets the rate that `next` derives from a station's place, its rate by the model and the
+    /// plan before, if it names one.
+    fn solve(
+        &mut self,
+        now: Instant,
+        known: &[(usize, f64)],
+        next: impl Fn(&mut Self, usize, f64, Option<Planned>) -> Option<f64>,
+    ) {
         let mut space = std::mem::take(&mut self.space);
         let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
         if self.overhead.plan(&self.config, links, &mut space) {
             self.factor = None;
             for ((place, phy), rate) in known.iter().zip(&space.rates) {
-                self.streams[*place].planned = Some(Planned { phy: *phy, rate: *rate });
-                self.set(now, *place, *rate);
+                let before = self.streams[*place].planned.replace(Planned { phy: *phy, rate: *rate });
+                if let Some(rate) = next(self, *place, *rate, before) {
+                    self.set(now, *place, rate);
+                }
             }
         }
         self.space = space;
