@@ -78,7 +78,7 @@ debian() {
     for path in airbound airbound-agent-run airbound-relay airbound-relay-edge airbound-relay-client; do
         [ -s "$data/usr/share/man/man1/$path.1.gz" ] || defect "the man page $path.1 is missing"
     done
-    gzip -dc "$data/usr/share/man/man1/airbound-relay.1.gz" | grep -q 'airbound.*relay.*edge' || defect "the man page airbound-relay.1 is not the relay's own"
+    gzip -dc "$data/usr/share/man/man1/airbound-relay.1.gz" | grep -q 'airbound.*relay.*edge(1)' || defect "the man page airbound-relay.1 is not the relay's own"
     for unit in airbound-agent airbound-relay; do
         has lib/systemd/system/$unit.service 644
         program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$data/lib/systemd/system/$unit.service")
