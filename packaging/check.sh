@@ -65,13 +65,20 @@ debian() {
         has usr/bin/$program 755
         starts "$data/usr/bin/$program" "$(machine "$data/usr/bin/$program")"
     done
-    for path in etc/airbound/agent.toml etc/airbound/relay.toml etc/logrotate.d/airbound usr/share/doc/airbound/copyright \
-        usr/share/bash-completion/completions/airbound usr/share/zsh/vendor-completions/_airbound usr/share/fish/vendor_completions.d/airbound.fish; do
+    for path in etc/airbound/agent.toml etc/airbound/relay.toml etc/logrotate.d/airbound usr/share/doc/airbound/copyright; do
         has $path 644
     done
-    bash -n "$data/usr/share/bash-completion/completions/airbound" || defect "bash cannot read its completions"
+    for program in airbound airbound-relay; do
+        for path in bash-completion/completions/$program zsh/vendor-completions/_$program fish/vendor_completions.d/$program.fish; do
+            has usr/share/$path 644
+        done
+        bash -n "$data/usr/share/bash-completion/completions/$program" || defect "bash cannot read the completions of $program"
+    done
     for path in "$data"/usr/share/man/man1/*.gz; do gzip -t "$path" || defect "${path##*/} is damaged"; done
-    [ -s "$data/usr/share/man/man1/airbound-agent-run.1.gz" ] || defect "the man pages are missing"
+    for path in airbound airbound-agent-run airbound-relay airbound-relay-edge airbound-relay-client; do
+        [ -s "$data/usr/share/man/man1/$path.1.gz" ] || defect "the man page $path.1 is missing"
+    done
+    gzip -dc "$data/usr/share/man/man1/airbound-relay.1.gz" | grep -q 'airbound.*relay.*edge(1)' || defect "the man page airbound-relay.1 is not the relay's own"
     for unit in airbound-agent airbound-relay; do
         has lib/systemd/system/$unit.service 644
         program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$data/lib/systemd/system/$unit.service")

@@ -26,10 +26,13 @@ install -D -m 0644 packaging/agent.toml "$root/etc/airbound/agent.toml"
 install -D -m 0644 packaging/debian/logrotate "$root/etc/logrotate.d/airbound"
 shells=$root/usr/share
 install -d "$shells/bash-completion/completions" "$shells/zsh/vendor-completions" "$shells/fish/vendor_completions.d" "$shells/man/man1"
-"$build/airbound" completions bash >"$shells/bash-completion/completions/airbound"
-"$build/airbound" completions zsh >"$shells/zsh/vendor-completions/_airbound"
-"$build/airbound" completions fish >"$shells/fish/vendor_completions.d/airbound.fish"
-"$build/airbound" man --out "$shells/man/man1"
+for program in airbound airbound-relay; do
+    "$build/$program" completions bash >"$shells/bash-completion/completions/$program"
+    "$build/$program" completions zsh >"$shells/zsh/vendor-completions/_$program"
+    "$build/$program" completions fish >"$shells/fish/vendor_completions.d/$program.fish"
+    # airbound has a page of its command relay, which the relay's own replaces.
+    "$build/$program" man --out "$shells/man/man1"
+done
 gzip -9n "$shells"/man/man1/*.1
 for page in README.md CHANGELOG.md docs/*/*.md; do
     install -D -m 0644 "$page" "$root/usr/share/doc/airbound/${page#docs/}"

@@ -11,7 +11,6 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use airbound_linux::now;
 use airbound_units::Span;
@@ -23,8 +22,10 @@ pub const BEAT: Span = Span::from_millis(100);
 const SHUTDOWN: Span = Span::from_secs(3);
 /// Longest time to the first heartbeat: opening queues, loading programs.
 const STARTUP: Span = Span::from_secs(15);
-/// Longest interval between two checks of `stop`.
-const STOP_CHECK: Duration = Duration::from_millis(50);
+/// Longest interval between two checks of `stop`; heartbeats come more often.
+const STOP_CHECK: Span = Span::from_millis(150);
+/// A wait ends this long after the heartbeat is overdue.
+const MARGIN: Span = Span::from_millis(1);
 
 /// The cause of the child's end.
 #[derive(Debug)]
@@ -78,7 +79,11 @@ fn watch(
             drop(child.stdin.take());
             asked = Some(now());
         }
-        let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(STOP_CHECK.subsec_nanos()) };
+        let most = if has_begun { timeout } else { STARTUP.max(timeout) };
+        let left = (most + MARGIN).saturating_sub(now().since(last));
+        // What is overdue already ends by itself, or with the time for a shutdown.
+        let wait = if left.is_zero() { STOP_CHECK } else { left.min(STOP_CHECK) };
+        let wait = Timespec { tv_sec: 0, tv_nsec: wait.as_nanos().cast_signed() };
         let readable = {
             let mut fds = [PollFd::new(&beats, PollFlags::IN)];
             match poll(&mut fds, Some(&wait)) {
@@ -104,7 +109,6 @@ fn watch(
             }
         }
         let silent = now().since(last);
-        let most = if has_begun { timeout } else { STARTUP.max(timeout) };
         let overdue = asked.is_some_and(|since| now().since(since) > SHUTDOWN);
         if overdue || (silent > most && asked.is_none()) {
             // Packets bypass a killed child at once; rules are for one that cannot die, as in a driver that waits.

@@ -8,7 +8,7 @@ use airbound_agent::engine::{
     Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, State, StationFacts, Ticket,
     WindowConfig,
 };
-use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
+use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig, WqmConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use kernel::{Faults, World, mac};
@@ -207,6 +207,34 @@ fn an_aggregate_that_completes_makes_room_once() {
     let (together, one_by_one) = (below(true), below(false));
     assert!(together > one_by_one + millis(1), "{together} {one_by_one}");
     assert!(together <= widest(&WindowConfig::default(), 65), "{together}");
+}
+
+/// Packets that come together are held as if each had come alone: the window takes its part before the buffer is full.
+#[test]
+fn a_burst_fills_the_window_before_the_buffer() {
+    let dropped = |packets: u32, segments: u16| {
+        let mut engine = Engine::new(config(QueueConfig::Wqm(WqmConfig::default())), 1).expect("valid");
+        let station = mac(1);
+        let rate = Some(BitRate::from_mbps(65));
+        engine.on_stations(Instant::ZERO, &[StationFacts { station, rate, aggregates: true, sent: None }]);
+        let arrivals: Vec<Arrival> = (0..packets)
+            .map(|ticket| Arrival {
+                ticket: Ticket(ticket),
+                station: Some(station),
+                flow: FlowKey(1),
+                rule: None,
+                category: Category::Be,
+                size: ByteCount::new(1500 * u64::from(segments)),
+                segments,
+            })
+            .collect();
+        engine.on_batch(Instant::ZERO, [], &arrivals);
+        engine.counts().dropped
+    };
+    // B_min is 64; the window takes two aggregates of 21 packets of 1500 B at 65 Mb/s.
+    assert_eq!(dropped(64 + 42, 1), 0);
+    assert!(dropped(64 + 50, 1) > 0);
+    assert_eq!(dropped(26, 4), 0);
 }
 
 #[test]

@@ -147,7 +147,8 @@ impl Engine {
     }
 
     /// Completions and packets that were read together. The completions come first, so that a station whose completions were read late
-    /// is not taken for a silent one; packets are released once, after all.
+    /// is not taken for a silent one. Packets are released after all, so that an urgent one goes before those that came with it; but as
+    /// soon as more wait than the longest aggregate takes: else a burst would fill the queue beside a window that is empty.
     pub fn on_batch(
         &mut self,
         now: Instant,
@@ -163,7 +164,16 @@ impl Engine {
             }
         }
         self.advance(now);
+        let longest = usize::from(self.config.window.packets);
+        let (mut waiting, mut has_room) = (self.held(), true);
         for arrival in arrivals {
+            waiting += usize::from(arrival.segments.max(1));
+            if waiting > longest && has_room {
+                self.release();
+                waiting = self.held();
+                // As many left behind: the window is full, and stays so until packets complete.
+                has_room = waiting < longest;
+            }
             self.enqueue(arrival);
         }
         self.settle_dropped();

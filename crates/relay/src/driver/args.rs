@@ -28,6 +28,10 @@ pub(super) enum Command {
     Client(ClientOptions),
     /// Prints a line with a new key for a key file.
     Key(MakeKey),
+    /// Prints a script that completes commands in a shell.
+    Completions(Completions),
+    /// Prints the manual page, or writes one for each command.
+    Man(Man),
 }
 
 /// Options of both ends.
@@ -122,6 +126,19 @@ pub(super) struct MakeKey {
     /// Epoch of the key, 0 to 15: one more than that of the key it replaces
     #[arg(long, default_value_t = 0)]
     pub(super) epoch: u8,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct Completions {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct Man {
+    /// Folder of the pages, made where it is missing
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) out: Option<PathBuf>,
 }
 
 macro_rules! merge {

@@ -7,6 +7,7 @@ mod error;
 mod journal;
 mod keys;
 mod metrics;
+mod shell;
 mod times;
 mod turns;
 mod wait;
@@ -41,6 +42,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Edge(options) => edge::run(options),
         Command::Client(options) => client::run(options),
         Command::Key(options) => make_key(&options),
+        Command::Completions(options) => shell::completions(&options),
+        Command::Man(options) => shell::man(&options),
     };
     match outcome {
         Ok(()) => 0,
