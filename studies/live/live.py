@@ -5,7 +5,7 @@
   live.py headlines                               the paper's headlines: level, goodput, delay, loss of 1 to 20 stations
   live.py rates; live.py fall                     its other headlines: other rates and targets, and a PHY rate that falls by half
   live.py lab [--rules airbound gcc]              a target of 14 over the laboratory's mac80211 and over the simulated air
-  live.py against --rules airbound gcc cubic bbr  the same stations, by the laboratory's record
+  live.py against --rules airbound cubic          the same stations beside the kernel's TCP, in the laboratory
   live.py sensing [--busy 2]                      error of the sensed level over emulate, with kernel stamps
   live.py show FILE                               the tables of results that were kept
 
@@ -52,6 +52,8 @@ def main():
             studies[chosen.what](chosen)
         except FileNotFoundError as missing:
             parser.error(f"there is no {missing.filename}: build it as the head of this file says")
+        except RuntimeError as failed:
+            sys.exit(f"live.py: {failed}")
     else:
         if not chosen.file:
             parser.error("show needs a file")
