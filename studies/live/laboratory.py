@@ -67,44 +67,42 @@ def in_laboratory(chosen, folder, stations, standard, rule):
     return [json.loads(line) for line in lines if line.startswith("{")], out
 
 
-def tcp_in_laboratory(chosen, folder, stations, standard, control):
-    """Downloads of the kernel's TCP by iperf3 over mac80211: goodput in Mb/s, and the mean round trip above the shortest one in ms."""
-    file, out = folder / f"lab-{standard}-{stations}.toml", folder / f"lab-{standard}-{stations}-{control}"
-    file.write_text(lab_scenario(stations, standard))
-    words = [chosen.airbound, "lab", "exec", str(file), "--for", "60s", "--out", str(out)]
-    client = lambda number: ["iperf3", "-c", "server", "-p", str(5201 + number), "-R", "-J", "--get-server-output", "-C", control, "-t", "20", "-O", "5"]
-    for number, name in enumerate(names(stations)):
-        words += ["--server", f"iperf3 -s -1 -J -p {5201 + number}"]
-        words += ["--on", name, " ".join(client(number))] if number else []
-    words += ["--station", names(stations)[0], "--", *client(0)]
+#: A download of the kernel's TCP (CUBIC) to each station.
+DOWNLOAD = """
+[[flow]]
+name = "download"
+kind = "tcp"
+station = "station"
+direction = "down"
+"""
+
+
+def tcp_in_laboratory(chosen, folder, stations, standard):
+    """Downloads of the kernel's TCP over mac80211: goodput in Mb/s, and the mean latency of packets in ms."""
+    file, out = folder / f"tcp-{standard}-{stations}.toml", folder / f"tcp-{standard}-{stations}"
+    file.write_text(lab_scenario(stations, standard) + DOWNLOAD)
+    words = [chosen.airbound, "--quiet", "lab", "run", str(file), "--out", str(out)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
-    ends = []
-    for one in sorted((out / "commands").iterdir()):
-        text = one.read_text(errors="replace")
-        found = json.loads(text[text.index("{") :])["end"] if "server_output_json" in text else None
-        ends += [(found, json.loads(text[text.index("{") :])["server_output_json"]["end"])] if found else []
-    if not ends:
-        raise RuntimeError(f"iperf3 gave no figures under {control}; the laboratory's kernel may lack it (see {out}/commands)")
-    senders = [server["streams"][0]["sender"] for _, server in ends]
-    goodput = sum(client["sum_received"]["bits_per_second"] for client, _ in ends) / 1e6
-    return goodput, statistics.fmean((sender["mean_rtt"] - sender["min_rtt"]) / 1000 for sender in senders)
+    flows = json.loads((out / "summary.json").read_text())["flows"]
+    flows = [flow for flow in flows if flow["name"].startswith("download")]
+    return sum(flow["goodput_mbps"] for flow in flows), statistics.fmean(flow["latency_ms"]["mean"] for flow in flows)
 
 
 def against(chosen):
-    """Queueing of the library is its mean delay less the wire's 1 ms, of TCP what the round trip is above the shortest one."""
+    """The library beside the kernel's TCP: mean delay of packets, less the wire's 1 ms."""
     folder = ROOT / "target/live"
-    print("| PHY | stations | sender | goodput, Mb/s | queueing, ms |\n|---|---:|---|---:|---:|", flush=True)
+    print("| PHY | stations | sender | goodput, Mb/s | delay without the wire, ms |\n|---|---:|---|---:|---:|", flush=True)
     for standard in chosen.standards:
         for count in [int(count) for count in chosen.stations.split(",")]:
             for sender in chosen.rules:
-                if sender in ("cubic", "bbr", "reno"):
-                    goodput, queueing = tcp_in_laboratory(chosen, folder, count, standard, sender)
+                if sender == "cubic":
+                    goodput, delay = tcp_in_laboratory(chosen, folder, count, standard)
                 else:
                     row = lab_row(in_laboratory(chosen, folder, count, standard, sender)[0])
-                    goodput, queueing = row["goodput"], row["delay"] - 1
-                print(f"| {standard} | {count} | {sender} | {goodput:.2f} | {queueing:.2f} |", flush=True)
+                    goodput, delay = row["goodput"], row["delay"]
+                print(f"| {standard} | {count} | {sender} | {goodput:.2f} | {delay - 1:.2f} |", flush=True)
 
 
 def lab_row(lines):
