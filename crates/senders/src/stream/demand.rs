@@ -22,7 +22,7 @@ const NOTES: usize = 1024;
 /// Time after which the least delay is forgotten, in halves: clocks drift apart by 1 ms in 20 s at most.
 const HALF: Span = Span::from_secs(10);
 /// Unit of stamps in messages.
-pub(super) const TICK: Span = Span::from_micros(100);
+const TICK: Span = Span::from_micros(100);
 
 /// A packet of which a message tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
