@@ -4,7 +4,7 @@ use airbound_scenario::{ChannelSpec, Direction, Flow, Scenario, TraceUse, Traffi
 use airbound_units::{BitRate, Span};
 
 use crate::demand::{self, Demand, PlanError};
-use crate::model::{Estimate, Model, Wanted};
+use crate::model::{Estimate, Held, Model, Wanted};
 
 /// Whether all demands can be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +49,10 @@ pub struct Outlook {
     pub phy_rate: BitRate,
     /// The longest delay of the wire before the access point.
     pub wire: Span,
-    /// The part of the demand that the wire leaves to the access point: the demand that LAST-PQ has to be given. Zero if nothing is left.
+    /// The part of the demand that the wire leaves to the access point; zero if nothing.
     pub left: Span,
+    /// The demand that LAST-PQ has to be given: at most what is left, on a grid of 2^(1/4).
+    pub target: Span,
     /// The share of time that the flow needs.
     pub load: f64,
     /// The expected latency at the percentile, wire included, with protection; `None` if nothing arrives.
@@ -102,12 +104,12 @@ const SLOWEST: f64 = 0.1;
 /// A demand's flow does not exist or cannot be protected, or the model does not cover the scenario.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
     let model = model(scenario, demands)?;
-    let (mut plan, estimates) = outlook(&model)?;
+    let (mut plan, held) = outlook(&model)?;
     if plan.answer == Answer::Yes {
-        plan.headroom = headroom(&model);
+        plan.headroom = headroom(&model, &held);
     } else {
-        plan.slow_down = slower(&model);
-        plan.relax = relaxed(model, &estimates);
+        plan.slow_down = slower(&model, &held);
+        plan.relax = relaxed(model, held);
     }
     Ok(plan)
 }
@@ -177,30 +179,31 @@ fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, Pl
     Model::new(scenario, demands)
 }
 
-fn outlook(model: &Model<'_>) -> Result<(Plan, Vec<Estimate>), PlanError> {
-    let [first, second, all] = model.estimates()?;
-    let met = are_met(model, &all);
+fn outlook(model: &Model<'_>) -> Result<(Plan, Held), PlanError> {
+    let held = model.held()?;
+    let met = held.is_met();
     let plan = Plan {
         answer: if met { Answer::Yes } else { Answer::No },
-        is_close: [first, second].iter().any(|half| are_met(model, half) != met),
-        load: all.iter().map(|estimate| estimate.load).sum(),
-        demands: outlooks(model, &all),
+        is_close: held.halves.iter().any(|half| are_met(model, half) != met),
+        load: held.all.iter().map(|estimate| estimate.load).sum(),
+        demands: outlooks(model, &held),
         headroom: 0.0,
         relax: Vec::new(),
         slow_down: Vec::new(),
     };
-    Ok((plan, all))
+    Ok((plan, held))
 }
 
-fn outlooks(model: &Model<'_>, estimates: &[Estimate]) -> Vec<Outlook> {
-    let each = model.wanted.iter().zip(estimates);
-    each.map(|(wanted, estimate)| Outlook {
+fn outlooks(model: &Model<'_>, held: &Held) -> Vec<Outlook> {
+    let each = model.wanted.iter().zip(&held.all).zip(&held.targets);
+    each.map(|((wanted, estimate), target)| Outlook {
         demand: wanted.demand.clone(),
         station: wanted.flow.station.clone(),
         rate: wanted.rate,
         phy_rate: estimate.phy_rate,
         wire: wanted.wire(),
         left: wanted.left(),
+        target: *target,
         load: estimate.load,
         latency: estimate.latency.is_finite().then(|| Span::from_secs_f64(estimate.latency)),
         delivered: estimate.delivered.min(1.0),
@@ -216,28 +219,28 @@ fn are_met(model: &Model<'_>, estimates: &[Estimate]) -> bool {
 
 /// The relaxed demands with which all are met. A longer demand permits longer aggregates of others, so the search repeats until the
 /// answer is yes; empty if the airtime does not suffice.
-fn relaxed(mut model: Model<'_>, estimates: &[Estimate]) -> Vec<Relaxed> {
+fn relaxed(mut model: Model<'_>, mut held: Held) -> Vec<Relaxed> {
     let before: Vec<Span> = model.wanted.iter().map(|wanted| wanted.demand.latency).collect();
-    let mut estimates = estimates.to_vec();
     for _ in 0..ROUNDS {
         let is_late = |(wanted, estimate): (&Wanted<'_>, &Estimate)| {
             estimate.latency > wanted.demand.latency.as_secs_f64() && estimate.latency <= LONGEST
         };
         // More time helps a flow that is late, not one that its window or the air does not let through.
         let missed =
-            || model.wanted.iter().zip(&estimates).filter(|(wanted, estimate)| !wanted.is_met(estimate));
+            || model.wanted.iter().zip(&held.all).filter(|(wanted, estimate)| !wanted.is_met(estimate));
         if missed().next().is_none() || !missed().all(is_late) {
             break;
         }
-        for (wanted, estimate) in model.wanted.iter_mut().zip(&estimates) {
+        for (wanted, estimate) in model.wanted.iter_mut().zip(&held.all) {
             if !wanted.is_met(estimate) {
                 // LAST-PQ lets a stream wait for as long as it may, so that a demand of what is expected would be met by chance.
                 wanted.demand.latency = rounded_up(Span::from_secs_f64(STEP * estimate.latency));
             }
         }
-        estimates = model.estimates().map(|[_, _, all]| all).unwrap_or_default();
+        let Ok(next) = model.held() else { return Vec::new() };
+        held = next;
     }
-    if !are_met(&model, &estimates) {
+    if !held.is_met() {
         return Vec::new();
     }
     let each = model.wanted.iter().zip(before).filter(|(wanted, before)| wanted.demand.latency > *before);
@@ -251,8 +254,8 @@ fn rounded_up(latency: Span) -> Span {
 }
 
 /// The common growth of all rates at which the demands are still met.
-fn headroom(model: &Model<'_>) -> f64 {
-    largest(0.0, MOST_HEADROOM, |more| model.meets(&vec![1.0 + more; model.wanted.len()]))
+fn headroom(model: &Model<'_>, held: &Held) -> f64 {
+    largest(0.0, MOST_HEADROOM, |more| model.meets(&held.targets, &vec![1.0 + more; model.wanted.len()]))
 }
 
 /// The largest value of a range that satisfies `is_good`, by bisection; its lower end does.
@@ -272,13 +275,13 @@ fn largest(mut low: f64, mut high: f64, is_good: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The highest rates of single flows at which all demands are met.
-fn slower(model: &Model<'_>) -> Vec<Slower> {
+fn slower(model: &Model<'_>, held: &Held) -> Vec<Slower> {
     let mut found = Vec::new();
     for (place, wanted) in model.wanted.iter().enumerate() {
         let met_at = |scale: f64| {
             let mut scales = vec![1.0; model.wanted.len()];
             scales[place] = scale;
-            model.meets(&scales)
+            model.meets(&held.targets, &scales)
         };
         if !met_at(SLOWEST) {
             continue;

@@ -46,6 +46,8 @@ pub struct DemandForm {
     pub wire_ms: f64,
     /// The demand that is left to the access point, in milliseconds.
     pub left_ms: f64,
+    /// The demand that LAST-PQ has to be given, in milliseconds.
+    pub target_ms: f64,
     /// Share of time that the flow needs.
     pub load: f64,
     /// Delivered over offered payload, at most 1.
@@ -105,6 +107,7 @@ impl Plan {
                         phy_rate_mbps: rounded(outlook.phy_rate.as_mbps_f64()),
                         wire_ms: rounded(outlook.wire.as_millis_f64()),
                         left_ms: rounded(outlook.left.as_millis_f64()),
+                        target_ms: rounded(outlook.target.as_millis_f64()),
                         load: rounded(outlook.load),
                         delivered: rounded(outlook.delivered),
                         expected_ms: expected.map(rounded),
@@ -150,6 +153,10 @@ impl Plan {
                     self.headroom * offered,
                     percent(self.headroom)
                 ));
+                let each = self.demands.iter().map(|outlook| {
+                    format!("{:.1} ms for {}", outlook.target.as_millis_f64(), outlook.demand.flow)
+                });
+                lines.push(format!("ask LAST-PQ to hold {}", each.collect::<Vec<_>>().join(" and ")));
             }
             Answer::No if self.load > 1.0 => lines.push(format!(
                 "no: the demanding flows alone need {} of the airtime; {} is missing",

@@ -17,7 +17,13 @@ const CLEARLY: f64 = 1.5;
 /// Time of each draw in which windows, rates and the delay controller settle: HyStart can leave a stream's window at a fraction of a frame,
 /// from where CUBIC needs seconds. And the time that is measured.
 const SETTLING: Span = Span::from_millis(2_000);
-const MEASURED: Span = Span::from_millis(2_000);
+const MEASURED: Span = Span::from_millis(4_000);
+
+/// Shortest demand that LAST-PQ is given, and the steps in which the model lowers one, of a doubling each.
+const SHORTEST: Span = Span::from_millis(2);
+const STEPS: f64 = 4.0;
+/// Number of packets that a draw may have over one that was made, in deciding that the next ones cannot turn a result.
+const MORE_PACKETS: f64 = 1.25;
 
 /// Highest percentile: 100 is evaluated as 99.99.
 const HIGHEST_PERCENTILE: f64 = 99.99;
@@ -57,7 +63,40 @@ pub(crate) struct Estimate {
     pub(crate) phy_rate: BitRate,
 }
 
+/// Estimates under one choice of what LAST-PQ is asked to hold.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    /// The demand that LAST-PQ is given, for each demand.
+    pub(crate) targets: Vec<Span>,
+    /// Of each half of the draws.
+    pub(crate) halves: [Vec<Estimate>; 2],
+    /// Of all draws.
+    pub(crate) all: Vec<Estimate>,
+    /// The largest of the demands' strains.
+    strain: f64,
+}
+
+impl Held {
+    pub(crate) fn is_met(&self) -> bool {
+        self.strain <= 1.0
+    }
+}
+
 impl Wanted<'_> {
+    /// The demand on a fixed grid of ratios that LAST-PQ is given, at most what the wire leaves and a number of steps shorter; at least
+    /// [`SHORTEST`].
+    fn target(&self, lowered: u32) -> Span {
+        let target = SHORTEST.mul_f64(libm::exp2(f64::from(self.place().saturating_sub(lowered)) / STEPS));
+        // As a scenario file or `airbound agent set` can say it.
+        Span::from_micros(target.as_micros())
+    }
+
+    /// The place on the grid of what the wire leaves.
+    fn place(&self) -> u32 {
+        let ratio = self.left().as_secs_f64() / SHORTEST.as_secs_f64();
+        (STEPS * libm::log2(ratio.max(1.0)) + 1e-9) as u32
+    }
+
     /// The longest delay of the wire, seconds.
     pub(crate) fn wire(&self) -> Span {
         self.flow.wire.delay + self.flow.wire.jitter
@@ -96,22 +135,65 @@ impl<'a> Model<'a> {
         Ok(Self { scenario, wanted })
     }
 
-    /// The estimate for each demand of each half of the draws, and of all.
-    pub(crate) fn estimates(&self) -> Result<[Vec<Estimate>; 3], PlanError> {
+    /// The best estimate: the first that meets all demands, else the one that misses them least.
+    ///
+    /// LAST-PQ is asked to hold what the wire leaves, and then less and less, down to where it makes no difference any more. All of it
+    /// lies on one grid, so that a longer demand only adds a choice: more slack never gives a worse answer.
+    pub(crate) fn held(&self) -> Result<Held, PlanError> {
         let scales = vec![1.0; self.wanted.len()];
-        let draws: Vec<Vec<Measured>> =
-            (0..DRAWS).map(|draw| self.draw(self.scenario, draw)).collect::<Result<_, _>>()?;
-        let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
-        Ok([half(0), half(1), self.pooled(draws.iter(), &scales)])
+        let steps = self.wanted.iter().map(Wanted::place).max().unwrap_or(0);
+        let mut best: Option<Held> = None;
+        let mut before: Vec<Vec<Measured>> = Vec::new();
+        for lowered in 0..=steps {
+            let targets: Vec<Span> = self.wanted.iter().map(|wanted| wanted.target(lowered)).collect();
+            let mut draws = Vec::with_capacity(DRAWS);
+            while draws.len() < DRAWS {
+                draws.push(self.draw(self.scenario, &targets, draws.len())?);
+                if best.as_ref().is_some_and(|best| self.is_worse(&draws, best.strain)) {
+                    break;
+                }
+            }
+            let is_same = draws == before;
+            if draws.len() == DRAWS && !is_same {
+                let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
+                let all = self.pooled(draws.iter(), &scales);
+                let strain = self.strain(&all);
+                if best.as_ref().is_none_or(|best| strain < best.strain) {
+                    best = Some(Held { targets, halves: [half(0), half(1)], all, strain });
+                }
+            }
+            // Where LAST-PQ has no more to give, a shorter demand changes nothing.
+            if is_same || best.as_ref().is_some_and(Held::is_met) {
+                break;
+            }
+            before = draws;
+        }
+        best.ok_or_else(|| PlanError::Scheme { problem: "no draw of the model".to_owned() })
     }
 
-    /// Whether all demands are met with the flows' rates multiplied by `scales`. The first draws decide if they miss by far.
-    pub(crate) fn meets(&self, scales: &[f64]) -> bool {
+    /// Whether all draws together will strain a demand by `strain` or more, whatever the draws that are still to come find.
+    fn is_worse(&self, draws: &[Vec<Measured>], strain: f64) -> bool {
+        let coming = (DRAWS - draws.len()) as f64;
+        self.wanted.iter().enumerate().any(|(place, wanted)| {
+            let limit = strain * wanted.demand.latency.as_secs_f64();
+            let of = || draws.iter().filter_map(|draw| draw.get(place)).map(|measured| &measured.latencies);
+            let late: usize = of().map(|each| each.iter().filter(|latency| **latency >= limit).count()).sum();
+            let known: usize = of().map(Vec::len).sum();
+            let most = of().map(Vec::len).max().unwrap_or(0) as f64;
+            let packets = known as f64 + MORE_PACKETS * most * coming;
+            let share = wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0;
+            late as f64 > (1.0 - share) * packets + 1.0
+        })
+    }
+
+    /// Whether all demands are met with the flows' rates multiplied by `scales` while LAST-PQ is given `targets`. The first draws decide
+    /// if they miss by far.
+    pub(crate) fn meets(&self, targets: &[Span], scales: &[f64]) -> bool {
         let scenario = self.scaled(scales);
         let mut draws = Vec::with_capacity(DRAWS);
         for draw in 0..DRAWS {
             // What can fail is the scheme, which was built for the scenario itself before.
-            let Ok(measured) = self.draw(&scenario, draw) else { return false };
+            let Ok(measured) = self.draw(&scenario, targets, draw) else { return false };
             draws.push(measured);
             if draws.len() == FIRST_DRAWS && self.strain(&self.pooled(draws.iter(), scales)) > CLEARLY {
                 return false;
@@ -126,10 +208,11 @@ impl<'a> Model<'a> {
         each.map(|(wanted, estimate)| wanted.strain(estimate)).fold(0.0, f64::max)
     }
 
-    fn draw(&self, scenario: &Scenario, draw: usize) -> Result<Vec<Measured>, PlanError> {
+    fn draw(&self, scenario: &Scenario, targets: &[Span], draw: usize) -> Result<Vec<Measured>, PlanError> {
         let percentile = |wanted: &Wanted<'_>| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
+        let each = self.wanted.iter().zip(targets);
         let asked: Vec<Asked> =
-            self.wanted.iter().map(|wanted| (wanted.index, wanted.left(), percentile(wanted))).collect();
+            each.map(|(wanted, target)| (wanted.index, *target, percentile(wanted))).collect();
         let network = Network::new(scenario, &asked, OWN_SEED + draw as u64, self.times(draw));
         let wrong = |error: ConfigError| PlanError::Scheme { problem: error.to_string() };
         network.map(Network::run).map_err(wrong)

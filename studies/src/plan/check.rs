@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use airbound_feasibility::{Answer, DELIVERED, Demand, judge};
+use airbound_feasibility::{Answer, DELIVERED, Demand, Plan, judge};
 use airbound_record::{Fate, PacketRow};
 use airbound_scenario::{Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer};
@@ -155,8 +155,8 @@ fn case(random: &RandomScenario, runs: u64) -> Result<Case, TrialError> {
     let plan = judge(&scenario, &Demand::of(&scenario)).map_err(|error| defect(error.to_string()))?;
     // Phases follow from the seed: no two scenarios share them.
     let seed = |run: u64| random.number * runs + run + 1;
-    let first = Heard::of(random, &scenario, (0..runs.div_ceil(2)).map(seed))?;
-    let second = Heard::of(random, &scenario, (runs.div_ceil(2)..runs).map(seed))?;
+    let first = Heard::of(random, &scenario, &plan, (0..runs.div_ceil(2)).map(seed))?;
+    let second = Heard::of(random, &scenario, &plan, (runs.div_ceil(2)..runs).map(seed))?;
     let demands = || plan.demands.iter().map(|outlook| &outlook.demand);
     let is_met = |heard: &Heard| demands().all(|demand| heard.found(&scenario, demand).strain() <= 1.0);
     let first_is_met = is_met(&first);
@@ -209,16 +209,21 @@ struct Found {
 }
 
 impl Heard {
-    /// Runs the scenario once with each seed.
+    /// Runs the scenario once with each seed; LAST-PQ is given the demands that the plan recommends.
     fn of(
         random: &RandomScenario,
         scenario: &Scenario,
+        plan: &Plan,
         seeds: impl Iterator<Item = u64>,
     ) -> Result<Self, TrialError> {
         let flows = scenario.flows.len();
         let mut heard = Self { runs: 0, latencies: vec![Vec::new(); flows], goodput: vec![0.0; flows] };
         for seed in seeds {
             let trial = Trial::new(random.name.clone(), random.text.clone(), seed);
+            let trial = plan.demands.iter().fold(trial, |trial, outlook| {
+                let key = format!("flow.{}.demand.latency", outlook.demand.flow);
+                trial.set(&key, format!("\"{} us\"", outlook.target.as_micros()))
+            });
             let ears = Ears { from: Instant::ZERO + scenario.warm_up, latencies: heard.latencies };
             let (outcome, observer) = trial.observed(Box::new(ears))?;
             let observer: Box<dyn Any> = observer;

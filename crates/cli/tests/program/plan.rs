@@ -7,6 +7,7 @@ fn yes_and_no_are_exit_codes() {
     let place = Place::new();
     let yes = place.succeed(&["plan", "tiny.toml", "--demand", "stream=40ms@95"]);
     assert!(yes.contains("yes: all demands can be met"), "{yes}");
+    assert!(yes.contains("ask LAST-PQ to hold 38.1 ms for stream"), "{yes}");
     let no = place.run(&["plan", "tiny.toml", "--demand", "stream=2ms@99.9"]);
     assert_eq!(no.status.code(), Some(1));
     let text = String::from_utf8(no.stdout).expect("text");
@@ -28,6 +29,8 @@ fn the_form_for_machines_has_its_keys() {
     let demand = &plan["demands"][0];
     assert_eq!((&demand["latency_ms"], &demand["percentile"]), (&40.0.into(), &95.0.into()));
     assert_eq!((&demand["wire_ms"], &demand["left_ms"]), (&1.0.into(), &39.0.into()));
+    // The longest of the grid that is no longer than what is left: 2 ms, 17 steps of a quarter of a doubling.
+    assert_eq!(demand["target_ms"], 38.054, "{plan}");
     let (expected, margin) = (demand["expected_ms"].as_f64(), demand["margin_ms"].as_f64());
     assert!((expected.expect("a number") + margin.expect("a number") - 40.0).abs() < 0.01, "{plan}");
 }

@@ -31,8 +31,6 @@ use super::{ACCESS_POINT, Beacons, Emitter, Measured, Network, Route, Times};
 const SEGMENT: ByteCount = ByteCount::new(1_448);
 /// A video conference paces its packets at this multiple of its rate (libwebrtc's pacer).
 const PACING: f64 = 2.5;
-/// Shortest demand of LAST-PQ with its default guard interval and oscillation.
-const SHORTEST: Span = Span::from_millis(2);
 
 /// A demand on a flow: the flow's number, and what LAST-PQ shall hold at the access point.
 pub(crate) type Asked = (usize, Span, f64);
@@ -61,7 +59,7 @@ impl Network {
         }
         if let Some(queue) = nodes[ACCESS_POINT.index()].link.queue_mut().demands_mut() {
             for (flow, latency, percentile) in demands {
-                let demand = Demand::new((*latency).max(SHORTEST), *percentile)?;
+                let demand = Demand::new(*latency, *percentile)?;
                 queue.set(Instant::ZERO, FlowId(*flow as u32), Some(demand))?;
             }
         }

@@ -36,7 +36,7 @@ const ACCESS_POINT: StationId = StationId(0);
 const SEGMENT_HEADERS: ByteCount = airbound_senders::tcp::SEGMENT_HEADERS;
 
 /// Latencies, goodput and airtime of a flow with a demand in one draw of the model.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Measured {
     /// From the sender to the acknowledgement, of each packet that arrived, seconds.
     pub(crate) latencies: Vec<f64>,
