@@ -180,19 +180,72 @@ if wanted counters; then
     arguments=$usual
 fi
 
-# The interface is not there yet when the agent is started; a service manager tries again each second.
-if wanted interface-late; then
-    no_hostapd; iw dev wlan0 del
+# One of two networks goes away while packets are held for it, and comes back.
+if wanted network-removed; then
+    network guest 1; ip addr add 10.0.1.1/24 dev guest
+    ip netns exec sta2 ip addr add 10.0.1.12/24 dev wlan2
+    join 2 guest; ip netns exec sta2 ip route replace default via 10.0.1.1
+    arguments="--iface wlan0 --iface guest --protect icmp --p95 20ms"
+    rm -f /run/journal; count=900; seconds=10
+    begin; flood 10.0.1.12 guest
+    for try in $(seq 50); do before=$(held); [ "${before:-0}" -lt 20 ] || break; done
+    kill "$(cat /run/guest.pid)"; iw dev guest del
+    watch network-removed
+    after=$(held)
+    network guest 1
+    for try in $(seq 30); do grep -q '"guest".*"up":true' /run/journal && break; sleep 0.1; done
+    echo "said $(grep -c '"guest".*"up":false' /run/journal) $(grep -c '"guest".*"up":true' /run/journal) ${after:-unknown}"
+    end network-removed "$before packets held before"
+    arguments=$usual; count=450; seconds=6
+    no_network guest; join 2 airbound
+    ip netns exec sta2 ip addr del 10.0.1.12/24 dev wlan2; ip netns exec sta2 ip route replace default via 10.0.0.1
+fi
+
+# A service manager, which starts the agent again a second after its end.
+manage() {
     sh -c "trap 'kill \$child; wait \$child; exit' TERM; while :; do airbound agent run $arguments --journal /run/journal & child=\$!; wait \$child; sleep 1; done" \
         >/run/agent.txt 2>&1 </dev/null &
     manager=$!
-    sleep 2.5
+}
+# Makes the first network anew, and waits for the agent's rules: `late` is how long that took, in tenths of a second.
+first_network() {
     iw phy phy0 interface add wlan0 type managed
     hostapd -B /lab/hostapd.conf >/run/hostapd.log 2>&1
     late=none
     for try in $(seq 40); do has_rules && late=$try && break; sleep 0.1; done
-    echo "late $late"
     ip addr add 10.0.0.1/24 dev wlan0
+}
+
+# All networks go away while packets are held, and come back.
+if wanted all-removed; then
+    network guest 1
+    arguments="--iface wlan0 --iface guest --protect icmp --p95 20ms"
+    rm -f /run/journal; count=1200; seconds=13
+    begin_held
+    no_hostapd; iw dev wlan0 del; iw dev guest del
+    gone=none
+    for try in $(seq 40); do has_rules || { gone=$try; break; }; sleep 0.1; done
+    wait $agent; code=$?
+    manage; agent=$manager
+    sleep 1.5
+    first_network; network guest 1
+    for station in 1 2 3 4; do connect $station; done
+    for try in $(seq 30); do nft list ruleset | grep -q guest && break; sleep 0.1; done
+    echo "vanished $gone $code $late $(nft list ruleset | grep -q guest && echo both || echo one)"
+    # The demand is judged from the first ping that comes again.
+    for try in $(seq 40); do [ "$(state)" = idle ] || break; sleep 0.1; done
+    watch all-removed; end all-removed "$before packets held before"
+    arguments=$usual; count=450; seconds=6
+    no_network guest
+fi
+
+# The interface is not there yet when the agent is started; a service manager tries again each second.
+if wanted interface-late; then
+    no_hostapd; iw dev wlan0 del
+    manage
+    sleep 2.5
+    first_network
+    echo "late $late"
     kill $manager; wait $manager
     echo "later $(has_rules && echo left || echo removed)"
 fi

@@ -252,7 +252,7 @@ const BTF_NEXT_ID: libc::c_int = 23;
 ///
 /// # Safety
 /// Every address in `attributes` that `command` uses is of live memory of the length given with it, writable where the command writes.
-unsafe fn bpf(command: libc::c_int, attributes: &mut Attributes) -> io::Result<i64> {
+unsafe fn bpf(command: libc::c_int, attributes: &mut Attributes) -> io::Result<libc::c_long> {
     let size = size_of::<Attributes>();
     // SAFETY: the kernel reads and writes `size` bytes of `attributes`; the rest is the caller's promise. Newer members are zero,
     // which older kernels accept at any size.
@@ -274,7 +274,7 @@ fn address<T>(of: &[T]) -> u64 {
     of.as_ptr() as u64
 }
 
-fn check(result: i64) -> io::Result<i64> {
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 

@@ -41,7 +41,7 @@ const fn case(
     Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 29] = [
+const CASES: [Case; 31] = [
     case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
@@ -72,6 +72,8 @@ const CASES: [Case; 29] = [
     case("wds", "the protected host is behind a station with four addresses", None, true, true),
     case("bridge-offload", "a flowtable leads the stream past a bridge's port", Some(100.0), true, true),
     case("counters", "the agent reads counters, as without type information", Some(100.0), true, true),
+    case("network-removed", "the other of two networks is removed and comes back", Some(100.0), true, true),
+    case("all-removed", "all networks are removed and come back", None, true, true),
 ];
 
 /// The script of the cases with these names; of all without a name.
@@ -133,7 +135,8 @@ pub fn fault_rows(output: &str, only: &[String]) -> Vec<ValidationRow> {
         .chain([wrong_demand(output)])
         .chain(OFFLOADS.iter().map(|(name, word)| unseen(output, name, word)))
         .chain(KEPT.iter().map(|name| kept(output, name)))
-        .chain([readings(output), late(output)])
+        .chain([readings(output), late(output), said(output)])
+        .chain(vanished(output))
         .filter(|row| only.is_empty() || only.contains(&row.id))
         .collect()
 }
@@ -164,6 +167,48 @@ fn late(output: &str) -> ValidationRow {
         Some(Tolerance::AtMost),
         "started again each second, as by a service manager".to_owned(),
     )
+}
+
+/// Whether the journal says that a network went and came.
+fn said(output: &str) -> ValidationRow {
+    let words = output.lines().find_map(|line| line.strip_prefix("said "));
+    let words: Option<Vec<&str>> = words.map(|words| words.split_whitespace().collect());
+    ValidationRow::judged(
+        "network-removed",
+        "the journal says that it went, and that it came",
+        "",
+        Some(1.0),
+        words.as_ref().map(|words| {
+            let right = words.len() == 3 && words[..2].iter().all(|lines| *lines != "0");
+            f64::from(u8::from(right))
+        }),
+        Some(Tolerance::AtLeast),
+        words.map_or_else(String::new, |words| {
+            format!("{} packets held after 3 s without it", words.last().unwrap_or(&"unknown"))
+        }),
+    )
+}
+
+/// The agent after the removal of all of its networks: time until its rules are gone, time from the coming of the first network to its
+/// rules, and whether it holds packets of both in the end.
+fn vanished(output: &str) -> [ValidationRow; 3] {
+    let words = output.lines().find_map(|line| line.strip_prefix("vanished "));
+    let words: Vec<&str> = words.map(|words| words.split_whitespace().collect()).unwrap_or_default();
+    let ms = |place: usize| {
+        let tenths: Option<&&str> = words.get(place);
+        tenths.map(|tenths| tenths.parse::<f64>().map_or(f64::INFINITY, |tenths| tenths * 100.0))
+    };
+    let row = |metric: &str, unit: &str, aim: f64, value: Option<f64>, tolerance, note: String| {
+        ValidationRow::judged("all-removed", metric, unit, Some(aim), value, Some(tolerance), note)
+    };
+    let code = words.get(1).map_or_else(String::new, |code| format!("it ends with {code}"));
+    let again = "started again each second, as by a service manager".to_owned();
+    let both = words.get(3).map(|networks| f64::from(u8::from(*networks == "both")));
+    [
+        row("from their end to that of the rules", "ms", 1000.0, ms(0), Tolerance::AtMost, code),
+        row("from the first's coming to the rules", "ms", 3000.0, ms(2), Tolerance::AtMost, again),
+        row("packets of both are held again", "", 1.0, both, Tolerance::AtLeast, String::new()),
+    ]
 }
 
 /// The cases of flow offload, and the words before what their journal says.
@@ -214,7 +259,7 @@ fn unseen(output: &str, name: &str, word: &str) -> ValidationRow {
 }
 
 /// The cases in which the demand of the protected flow has to be met in each second.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 11] = [
     "sleeping-station",
     "departed-station",
     "ipv6",
@@ -224,6 +269,8 @@ const KEPT: [&str; 9] = [
     "two-radios",
     "wds",
     "counters",
+    "network-removed",
+    "all-removed",
 ];
 
 /// The seconds of a case in which the demand of the protected flow was met.
@@ -359,6 +406,13 @@ mod tests {
         assert_eq!(unseen(demands, "flow-offload", "unseen ").within(), Some(false));
         let of_kept = ["ipv6", "vlan", "wds"].map(|name| kept(demands, name).within());
         assert_eq!(of_kept, [Some(true), Some(false), None]);
+        let removed = "said 1 1 40\nvanished 3 1 7 both\n";
+        assert_eq!(said(removed).within(), Some(true));
+        assert_eq!(said("said 1 0 40\n").within(), Some(false));
+        assert!(vanished(removed).iter().all(|row| row.within() == Some(true)));
+        let missed = vanished("vanished none 1 none one\n").map(|row| row.within());
+        assert_eq!(missed, [Some(false); 3]);
+        assert!(vanished("").iter().all(|row| row.within().is_none()));
         assert_eq!(unseen("unseen met unknown 1\n", "flow-offload", "unseen ").within(), Some(true));
         // What the script did not come to is not judged.
         assert_eq!(of("overload"), [None, None]);

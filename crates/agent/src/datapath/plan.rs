@@ -58,12 +58,23 @@ impl Plan {
     /// The interface does not exist, no single access point can be chosen, or the mechanism is not available.
     pub fn new(config: Config) -> Result<Self, AgentError> {
         let mut wireless = Wireless::open()?;
+        let mut absent: Vec<&str> = Vec::new();
         for name in &config.interfaces {
-            wireless.interface(name)?;
+            match wireless.interface(name) {
+                Ok(_) => {}
+                // A network that is switched off does not keep the others from being protected.
+                Err(LinuxError::NoInterface(_)) if absent.len() + 1 < config.interfaces.len() => {
+                    absent.push(name);
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         let all = wireless.interfaces()?;
         let points = ports::chosen(&all, &config.interfaces)?;
-        let names: Vec<String> = points.iter().map(|wifi| wifi.name.clone()).collect();
+        let names: Vec<String> = match config.interfaces.as_slice() {
+            [] => points.iter().map(|wifi| wifi.name.clone()).collect(),
+            named => named.to_vec(),
+        };
         let found = points.iter().chain(ports::followers(&all, &points)).cloned();
         let ports = found.map(Port::find).collect::<Result<Vec<_>, _>>()?;
         let first = ports.first().ok_or_else(|| AgentError::Value("no interface is named".to_owned()))?;
@@ -73,6 +84,12 @@ impl Plan {
             stations.extend(wireless.stations(port.wifi.index)?);
         }
         let mut remarks = Vec::new();
+        if !absent.is_empty() {
+            remarks.push(format!(
+                "not there yet, and taken within a second of their coming: {}",
+                ports::listed(&absent)
+            ));
+        }
         for port in &ports {
             if !matches!(port.wifi.role, Role::AccessPoint | Role::AccessPointVlan) {
                 remarks.push(format!(
@@ -106,7 +123,7 @@ impl Plan {
                 );
             }
         }
-        let owner = first.wifi.name.clone();
+        let owner = names.first().unwrap_or(&first.wifi.name).clone();
         let rules = rules(config.plane, owner, queue, &ports);
         Ok(Self { config, ports, names, wiphy, action, rules, stations, remarks })
     }

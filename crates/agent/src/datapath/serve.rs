@@ -408,7 +408,9 @@ impl<'a> Server<'a> {
             self.due.earliest = time + took * HASTE;
         }
         if self.engine.channel_deadline().is_some_and(|at| at <= time) {
-            let seen = survey(&mut self.wireless, self.plan.first().wifi.index);
+            // An interface that was removed and made anew has another number.
+            let first = self.ports.first().unwrap_or_else(|| self.plan.first());
+            let seen = survey(&mut self.wireless, first.wifi.index);
             let (busy, own) = shares(self.last_survey, seen);
             self.last_survey = seen;
             self.engine.on_channel(time, busy, own);
@@ -519,7 +521,7 @@ impl<'a> Server<'a> {
         publish(shared, &self.snapshot);
         let detached = self.let_go(time);
         let removed = detached.and(self.table.clone().remove());
-        let (radio, ports) = (self.plan.radio(), &self.plan.ports);
+        let (radio, ports) = (self.plan.radio(), &self.ports);
         self.settings.restore(time, &mut self.wireless, radio, ports, &mut self.journal);
         let reason = match (result, removed) {
             (Err(error), _) => error.to_string(),
