@@ -49,7 +49,7 @@ fn gap_among(world: &World) -> Duration {
     world.guests[1..].iter().filter_map(of).max().unwrap_or_default()
 }
 
-/// What the one receives and sends, and what is estimated of its link, in Mb/s.
+/// Prints the rates that the one receives and sends, and what is estimated of its link, in Mb/s.
 fn trace(world: &World, at: f64, rates: [f64; 2]) {
     let state = world.session.state();
     let member = state["members"].as_array().into_iter().flatten();
