@@ -30,6 +30,9 @@ pub enum AgentError {
     /// The operating system refused an operation.
     #[error(transparent)]
     Linux(#[from] LinuxError),
+    /// The interfaces whose packets are held were removed while the agent ran.
+    #[error("no interface is left whose packets are held: {0} went; the agent has to be started again")]
+    Gone(String),
     /// A record cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),

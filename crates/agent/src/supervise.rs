@@ -4,8 +4,8 @@
 //! own. The child writes a byte to its standard output every [`BEAT`]. After the configured time without a byte the parent kills the child
 //! and removes the nftables rules, in this order. When the child's standard output closes, the parent removes the rules at once;
 //! packets already bypass the queue, since the kernel closes a dead process's packet queue first (`airbound_linux::nfqueue`). If the
-//! parent dies, the child's write fails and the child shuts down. During a requested shutdown heartbeats are not required: a silent
-//! child is bypassed, and killed only when the shutdown takes too long.
+//! parent dies, the child's write fails and the child shuts down. During a shutdown, requested or announced by the child
+//! ([`announce_end`]), heartbeats are not required: a silent child is bypassed, and killed only when the shutdown takes too long.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -18,7 +18,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Interval of the child's heartbeats.
 pub const BEAT: Span = Span::from_millis(100);
-/// Longest duration of a requested shutdown.
+/// The byte by which the child announces that it ends.
+const ENDS: u8 = b'E';
+/// Longest duration of a shutdown.
 const SHUTDOWN: Span = Span::from_secs(3);
 /// Longest time to the first heartbeat: opening queues, loading programs.
 const STARTUP: Span = Span::from_secs(15);
@@ -70,14 +72,16 @@ fn watch(
 ) -> io::Result<Ended> {
     let mut beats = child.stdout.take().ok_or(MissingPipe)?;
     let mut has_begun = false;
-    let mut asked = None;
+    let mut is_asked = false;
+    let mut ending = None;
     let mut bypassed = false;
     let mut last = now();
     loop {
-        if stop.load(Ordering::Relaxed) && asked.is_none() {
+        if stop.load(Ordering::Relaxed) && !is_asked {
             // End of file on its standard input requests shutdown.
             drop(child.stdin.take());
-            asked = Some(now());
+            is_asked = true;
+            ending.get_or_insert_with(now);
         }
         let most = if has_begun { timeout } else { STARTUP.max(timeout) };
         let left = (most + MARGIN).saturating_sub(now().since(last));
@@ -98,9 +102,12 @@ fn watch(
                 Ok(0) => {
                     bypass();
                     let status = child.wait()?;
-                    return Ok(if asked.is_some() { Ended::Asked(status) } else { Ended::Itself(status) });
+                    return Ok(if is_asked { Ended::Asked(status) } else { Ended::Itself(status) });
                 }
-                Ok(_) => {
+                Ok(count) => {
+                    if bytes[..count].contains(&ENDS) {
+                        ending.get_or_insert_with(now);
+                    }
                     has_begun = true;
                     last = now();
                 }
@@ -109,8 +116,8 @@ fn watch(
             }
         }
         let silent = now().since(last);
-        let overdue = asked.is_some_and(|since| now().since(since) > SHUTDOWN);
-        if overdue || (silent > most && asked.is_none()) {
+        let overdue = ending.is_some_and(|since| now().since(since) > SHUTDOWN);
+        if overdue || (silent > most && ending.is_none()) {
             // Packets bypass a killed child at once; rules are for one that cannot die, as in a driver that waits.
             child.kill()?;
             bypass();
@@ -167,6 +174,11 @@ impl Heartbeat {
         let lives = !matches!(written, Err(error) if error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR);
         lives && !is_shutdown_requested()
     }
+}
+
+/// Tells the parent that this process ends by itself. Taking eBPF programs away takes the kernel 0.1 s each, without a heartbeat.
+pub fn announce_end() {
+    let _ = rustix::io::write(io::stdout().as_fd(), &[ENDS]);
 }
 
 /// Whether standard input has ended.
@@ -244,6 +256,17 @@ mod tests {
         assert!(matches!(ended, Ended::Asked(status) if status.success()), "{ended:?}");
         // Once while the child was silent, once at its end.
         assert_eq!(bypassed, 2);
+    }
+
+    #[test]
+    fn no_heartbeat_is_required_once_the_child_says_that_it_ends() {
+        let stop = AtomicBool::new(false);
+        let slow = shell("echo; echo E; sleep 1; exit 3");
+        let ended = supervise(slow, Span::from_millis(300), &stop, || (), || ()).expect("started");
+        assert!(matches!(ended, Ended::Itself(status) if status.code() == Some(3)), "{ended:?}");
+        let for_ever = shell("echo E; exec sleep 60");
+        let ended = supervise(for_ever, Span::from_millis(300), &stop, || (), || ()).expect("started");
+        assert!(matches!(ended, Ended::Hung(silent) if silent >= Span::from_secs(2)), "{ended:?}");
     }
 
     #[test]

@@ -91,6 +91,7 @@ impl CliError {
         match self {
             Self::Runs(error) => code_of_runs(error),
             Self::Lab(LabError::Guest(_)) | Self::AgentHung(_) | Self::Panic | Self::Unmet(..) => 1,
+            Self::Agent(AgentError::Gone(_)) => 1,
             Self::Output(error) => error.code(),
             #[cfg(target_os = "linux")]
             Self::Emulate(EmulateError::Runs(error)) => code_of_runs(error),

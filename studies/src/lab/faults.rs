@@ -175,11 +175,11 @@ fn said(output: &str) -> ValidationRow {
     let words: Option<Vec<&str>> = words.map(|words| words.split_whitespace().collect());
     ValidationRow::judged(
         "network-removed",
-        "the journal says that it went, and that it came",
+        "the journal says once that it went, and that it came",
         "",
         Some(1.0),
         words.as_ref().map(|words| {
-            let right = words.len() == 3 && words[..2].iter().all(|lines| *lines != "0");
+            let right = words.len() == 3 && words[..2] == ["1", "1"];
             f64::from(u8::from(right))
         }),
         Some(Tolerance::AtLeast),
@@ -190,8 +190,8 @@ fn said(output: &str) -> ValidationRow {
 }
 
 /// The agent after the removal of all of its networks: time until its rules are gone, time from the coming of the first network to its
-/// rules, and whether it holds packets of both in the end.
-fn vanished(output: &str) -> [ValidationRow; 3] {
+/// rules, its exit code, and whether it holds packets of both in the end.
+fn vanished(output: &str) -> [ValidationRow; 4] {
     let words = output.lines().find_map(|line| line.strip_prefix("vanished "));
     let words: Vec<&str> = words.map(|words| words.split_whitespace().collect()).unwrap_or_default();
     let ms = |place: usize| {
@@ -201,11 +201,12 @@ fn vanished(output: &str) -> [ValidationRow; 3] {
     let row = |metric: &str, unit: &str, aim: f64, value: Option<f64>, tolerance, note: String| {
         ValidationRow::judged("all-removed", metric, unit, Some(aim), value, Some(tolerance), note)
     };
-    let code = words.get(1).map_or_else(String::new, |code| format!("it ends with {code}"));
+    let code = words.get(1).map(|code| code.parse().unwrap_or(f64::INFINITY));
     let again = "started again each second, as by a service manager".to_owned();
     let both = words.get(3).map(|networks| f64::from(u8::from(*networks == "both")));
     [
-        row("from their end to that of the rules", "ms", 1000.0, ms(0), Tolerance::AtMost, code),
+        row("from their end to that of the rules", "ms", 1000.0, ms(0), Tolerance::AtMost, String::new()),
+        row("exit code", "", 1.0, code, Tolerance::Range(1.0, 1.0), String::new()),
         row("from the first's coming to the rules", "ms", 3000.0, ms(2), Tolerance::AtMost, again),
         row("packets of both are held again", "", 1.0, both, Tolerance::AtLeast, String::new()),
     ]
@@ -409,9 +410,10 @@ mod tests {
         let removed = "said 1 1 40\nvanished 3 1 7 both\n";
         assert_eq!(said(removed).within(), Some(true));
         assert_eq!(said("said 1 0 40\n").within(), Some(false));
+        assert_eq!(said("said 2 1 0\n").within(), Some(false));
         assert!(vanished(removed).iter().all(|row| row.within() == Some(true)));
-        let missed = vanished("vanished none 1 none one\n").map(|row| row.within());
-        assert_eq!(missed, [Some(false); 3]);
+        let missed = vanished("vanished none 2 none one\n").map(|row| row.within());
+        assert_eq!(missed, [Some(false); 4]);
         assert!(vanished("").iter().all(|row| row.within().is_none()));
         assert_eq!(unseen("unseen met unknown 1\n", "flow-offload", "unseen ").within(), Some(true));
         // What the script did not come to is not judged.

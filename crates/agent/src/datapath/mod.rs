@@ -25,6 +25,8 @@ pub struct Around<'a> {
     pub beat: &'a mut dyn FnMut() -> bool,
     /// Called once after all sockets are open and privileges are dropped. Threads may be started from here on.
     pub opened: &'a mut dyn FnMut() -> Result<(), AgentError>,
+    /// Called once the loop has ended, before rules, eBPF programs and settings are taken away.
+    pub ends: &'a mut dyn FnMut(),
     /// Receives the current snapshot, if set.
     pub shared: Option<Shared>,
     /// Key of the flow hashes; random, and unknown to remote hosts.

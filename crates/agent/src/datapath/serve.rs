@@ -132,7 +132,8 @@ fn hosts_of(port: &Port) -> Result<Hosts, LinuxError> {
 pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
     let mut server = Server::open(plan, &mut around)?;
     let shared = around.shared.clone();
-    let result = server.run(around);
+    let result = server.run(&mut around);
+    (around.ends)();
     server.close(&result, shared.as_ref());
     result
 }
@@ -222,7 +223,7 @@ impl<'a> Server<'a> {
     }
 
     /// Runs the event loop until shutdown is requested or the interface disappears.
-    fn run(&mut self, around: Around<'_>) -> Result<(), AgentError> {
+    fn run(&mut self, around: &mut Around<'_>) -> Result<(), AgentError> {
         while (around.beat)() {
             let tick = self.engine.next_deadline();
             let readable = self.wait_readable(tick);
@@ -353,13 +354,15 @@ impl<'a> Server<'a> {
     fn adopt(&mut self, time: Instant, ports: Vec<Port>) -> Result<(), AgentError> {
         let names = self.plan.interface_names();
         if !ports.iter().any(|port| names.contains(&port.wifi.name)) {
-            return Err(AgentError::Linux(LinuxError::NoInterface(self.plan.owner().to_owned())));
+            return Err(AgentError::Gone(ports::listed(names)));
         }
         let differ = |these: &[Port], those: &[Port]| -> Vec<String> {
             let is_new = |port: &&Port| those.iter().all(|other| other.wifi.index != port.wifi.index);
             these.iter().filter(is_new).map(|port| port.wifi.name.clone()).collect()
         };
-        let (gone, came) = (differ(&self.ports, &ports), differ(&ports, &self.ports));
+        // That an interface goes down is said already, and the kernel takes one down before it removes it.
+        let up: Vec<Port> = self.ports.iter().filter(|port| port.interface.is_up).cloned().collect();
+        let (gone, came) = (differ(&up, &ports), differ(&ports, &self.ports));
         for (interface, up) in
             gone.into_iter().map(|name| (name, false)).chain(came.into_iter().map(|name| (name, true)))
         {

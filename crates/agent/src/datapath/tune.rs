@@ -97,6 +97,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
         }
         super::wait(&mut [], tuner.next_deadline().since(now()).min(STOP_CHECK));
     }
+    (around.ends)();
     let ended = now();
     settings.restore(ended, &mut wireless, plan.radio(), &plan.ports, &mut journal);
     let reason = result.as_ref().err().map_or_else(|| "shutdown requested".to_owned(), ToString::to_string);
