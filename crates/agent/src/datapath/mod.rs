@@ -92,16 +92,11 @@ fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Waits until a descriptor is ready, at most `longest`.
-fn wait(fds: &mut [rustix::event::PollFd<'_>], longest: Span) {
-    let left = longest.as_nanos();
-    let timeout = rustix::event::Timespec {
+fn timespec(span: Span) -> rustix::event::Timespec {
+    let left = span.as_nanos();
+    rustix::event::Timespec {
         tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
-    };
-    // A failed poll, as by EINTR, reports no descriptor as ready.
-    if rustix::event::poll(fds, Some(&timeout)).is_err() {
-        fds.iter_mut().for_each(rustix::event::PollFd::clear_revents);
     }
 }
 

@@ -15,6 +15,7 @@ use airbound_linux::nl80211::{Station, Survey, WifiInterface, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
 use airbound_units::{Instant, Span};
+use waiting::Alarms;
 
 use super::classify::{Classifier, Hosts, facts_of, mark_of};
 use super::plan::Plan;
@@ -92,6 +93,7 @@ struct Server<'a> {
     queue: Queue,
     completions: Completions,
     monitor: Monitor,
+    alarms: Alarms,
     wireless: Wireless,
     classifier: Classifier,
     settings: Settings,
@@ -186,6 +188,7 @@ impl<'a> Server<'a> {
             snapshot: plan.snapshot(&source),
             plan,
             engine,
+            alarms: Alarms::open(&queue, &completions, &monitor)?,
             queue,
             completions,
             monitor,
