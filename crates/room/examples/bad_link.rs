@@ -1,8 +1,7 @@
 //! Four participants, one of whose links falls to 300 kb/s and comes back, in virtual time: what the others notice, and how long it takes the
 //! one to recover.
 //!
-//! `bad_link [LINK_BPS] [CAMERA_BPS] [SECONDS_OF_FAULT] [REPEATS] [LOOK_EVERY_SECONDS] [TRACE]`; repeats begin the fault at other times. With
-//! a trace of 1, each half second after the fault has a line.
+//! `bad_link [LINK_BPS] [CAMERA_BPS] [SECONDS_OF_FAULT] [REPEATS] [LOOK_EVERY_SECONDS]`; repeats begin the fault at other times.
 
 #![allow(clippy::print_stdout, reason = "prints its results")]
 
@@ -47,29 +46,6 @@ fn gap_among(world: &World) -> Duration {
         others.filter_map(|one| Some(guest.synthetic.longest_gap_of(one["mid"].as_str()?))).max()
     };
     world.guests[1..].iter().filter_map(of).max().unwrap_or_default()
-}
-
-/// Prints the rates that the one receives and sends, and what is estimated of its link, in Mb/s.
-fn trace(world: &World, at: f64, rates: [f64; 2]) {
-    let state = world.session.state();
-    let member = state["members"].as_array().into_iter().flatten();
-    let Some(member) = member.into_iter().find(|one| one["id"] == world.guests[0].id) else { return };
-    let rate = |value: &serde_json::Value| value.as_f64().unwrap_or(0.0) * 1e-6;
-    let views = member["views"].as_array().into_iter().flatten();
-    let layers: Vec<String> = views.map(|view| format!("{}/{}", view["layer"], view["wanted"])).collect();
-    println!(
-        "  {at:4.1} s: receives {:.2}, sends {:.2}; downlink {:.2} sent, {:.2} {}; uplink {:.2} {}, its own {:.2}; layers {}; {}",
-        rates[0] * 1e-6,
-        rates[1] * 1e-6,
-        rate(&member["down"]["rate"]),
-        rate(&member["down"]["estimate"]),
-        member["down"]["kind"].as_str().unwrap_or(""),
-        rate(&member["up"]["estimate"]),
-        member["up"]["kind"].as_str().unwrap_or(""),
-        world.guests[0].synthetic.estimate() * 1e-6,
-        layers.join(" "),
-        member["state"].as_str().unwrap_or("")
-    );
 }
 
 /// The mean of [`among`] until a time.
@@ -119,9 +95,6 @@ fn main() {
                 let rates = [counts.received - latest.received, counts.sent - latest.sent]
                     .map(|bytes| bytes as f64 * 8.0 / STEP);
                 latest = counts;
-                if number(5, 0.0) > 0.0 {
-                    trace(&world, at, rates);
-                }
                 for ((recovered, rate), wanted) in recovered.iter_mut().zip(rates).zip([rate, sent]) {
                     if rate >= wanted * RECOVERED {
                         recovered.get_or_insert(at);

@@ -22,7 +22,6 @@ pub mod http;
 pub mod link;
 pub mod message;
 mod peer;
-mod recovery;
 pub mod runner;
 pub mod session;
 pub mod synthetic;

@@ -13,7 +13,6 @@ use str0m::rtp::Ssrc;
 
 use crate::arrivals::Arrivals;
 use crate::forward::Continuity;
-use crate::recovery::Recovery;
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -137,8 +136,6 @@ pub(crate) struct Peer {
     pub(crate) due: Instant,
     pub(crate) joined: Instant,
     pub(crate) connected: bool,
-    /// Since when ICE finds no way to it.
-    pub(crate) lost: Option<Instant>,
     pub(crate) channel: Option<ChannelId>,
     pub(crate) video_type: Option<Pt>,
     pub(crate) audio_type: Option<Pt>,
@@ -160,7 +157,6 @@ pub(crate) struct Peer {
     /// The server's estimate of its downlink.
     pub(crate) downlink: Gauge,
     pub(crate) probe: Option<f64>,
-    pub(crate) recovery: Recovery,
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
     pub(crate) held: f64,
@@ -199,7 +195,6 @@ impl Peer {
             due: now,
             joined: now,
             connected: false,
-            lost: None,
             channel: None,
             video_type: None,
             audio_type: None,
@@ -216,7 +211,6 @@ impl Peer {
             uplink: Gauge::default(),
             downlink: Gauge::default(),
             probe: None,
-            recovery: Recovery::default(),
             desired: 0.0,
             held: 0.0,
             reason: None,

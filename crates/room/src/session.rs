@@ -26,8 +26,6 @@ pub const MOST_MEMBERS: usize = 32;
 const JOIN_DEADLINE: Duration = Duration::from_secs(15);
 /// Time for which a seat can be taken again.
 const RESUME: Duration = Duration::from_secs(15);
-/// Time for which a participant that does not answer keeps its seat beyond ICE's own time: a bad link may lose all checks, and comes back.
-const GRACE: Duration = Duration::from_secs(10);
 /// Shortest time between two requests for a key frame of one layer.
 const KEY_INTERVAL: Duration = Duration::from_millis(400);
 /// Messages that a client may send in an interval of 200 ms.
@@ -376,11 +374,7 @@ impl Session {
                     let now = self.now;
                     let fell = self.peers.get_mut(&id).is_some_and(|peer| {
                         let sent = peer.sent.rate();
-                        let fell = peer.downlink.take(now, estimate.as_f64(), sent);
-                        if fell {
-                            peer.recovery.on_fall(now);
-                        }
-                        fell
+                        peer.downlink.take(now, estimate.as_f64(), sent)
                     });
                     if fell {
                         self.report_downlink(id);
@@ -393,13 +387,7 @@ impl Session {
                         self.ask_key(source, layer);
                     }
                 }
-                Event::IceConnectionStateChange(state) => {
-                    let now = self.now;
-                    if let Some(peer) = self.peers.get_mut(&id) {
-                        let lost = state == IceConnectionState::Disconnected;
-                        peer.lost = lost.then(|| *peer.lost.get_or_insert(now));
-                    }
-                }
+                Event::IceConnectionStateChange(IceConnectionState::Disconnected) => self.part(id),
                 _ => {}
             }
         }

@@ -295,7 +295,7 @@ impl Synthetic {
             self.next_report = now + REPORT;
             self.say(&json!({"t": "up", "estimate": self.estimate}).to_string());
             let desired = Bitrate::bps((self.cap * 1.2) as u64);
-            self.mutate(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, desired));
+            self.mutate(|rtc| rtc.bwe().set_desired_bitrate(desired));
         }
     }
 

@@ -1,6 +1,5 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
-use airbound_senders::conference::plum::State;
 use airbound_senders::conference::room::EstimateKind;
 
 use super::*;
@@ -24,9 +23,7 @@ impl Session {
             .peers
             .values()
             .filter(|peer| {
-                let lost = peer.lost.is_some_and(|at| now.saturating_duration_since(at) > GRACE);
                 !peer.rtc.is_alive()
-                    || lost
                     || !peer.connected && now.saturating_duration_since(peer.joined) > JOIN_DEADLINE
             })
             .map(|peer| peer.id)
@@ -199,9 +196,7 @@ impl Session {
     pub(super) fn want(&mut self, id: ClientId) {
         // Without a reason to look for more than is forwarded now, an estimate would never show that more fits.
         let useful = self.useful(id) * DESIRED;
-        let state = self.room.state(id);
-        let limit = state.and_then(|state| state.server_limit());
-        let (now, held) = (self.now, state.is_some_and(|state| state != State::Natural));
+        let limit = self.room.state(id).and_then(|state| state.server_limit());
         let again: Vec<(ClientId, u8)> = self
             .peers
             .get(&id)
@@ -213,12 +208,10 @@ impl Session {
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
-        let wanted = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
-        // A held direction is not probed: padding would take from the other.
-        let desired = if held { wanted } else { peer.recovery.desired(now, peer.downlink.rate(), wanted) };
+        let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
         if (desired - peer.desired).abs() > peer.desired * 0.1 {
             peer.desired = desired;
-            self.mutate(id, |rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, Bitrate::bps(desired as u64)));
+            self.mutate(id, |rtc| rtc.bwe().set_desired_bitrate(Bitrate::bps(desired as u64)));
         }
     }
 

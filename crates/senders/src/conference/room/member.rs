@@ -32,17 +32,12 @@ pub(super) struct Watched {
     raised: Option<Instant>,
     /// Number of doublings of the dwell time.
     doubled: u32,
-    /// The budget of the link at the latest upward step, bit/s.
-    raised_at: u64,
     /// Nothing was decided yet: the first decision holds at once.
     first: bool,
 }
 
 /// Upper limit of the doublings of the dwell time; [`RoomConfig::longest_dwell`] limits it before.
 const MOST_DOUBLED: u32 = 10;
-
-/// Growth of a budget after which the steps that failed under the smaller one say nothing.
-const ANOTHER_LINK: f64 = 2.0;
 
 /// The direction of a change of layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,24 +48,15 @@ pub(super) enum Step {
 
 impl Watched {
     const fn new(view: Viewing) -> Self {
-        Self { view, current: None, fits_since: None, raised: None, doubled: 0, raised_at: 0, first: true }
+        Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true }
     }
 
     fn dwell(&self, config: &RoomConfig) -> Span {
         (config.dwell * (1 << self.doubled)).min(config.longest_dwell)
     }
 
-    /// Follows a choice within a budget in bit/s: down at once, up once it has fitted for the dwell time.
-    pub(super) fn follow(
-        &mut self,
-        target: Option<u8>,
-        budget: u64,
-        now: Instant,
-        config: &RoomConfig,
-    ) -> Option<Step> {
-        if budget as f64 >= self.raised_at as f64 * ANOTHER_LINK {
-            self.doubled = 0;
-        }
+    /// Follows a choice: down at once, up once it has fitted for the dwell time.
+    pub(super) fn follow(&mut self, target: Option<u8>, now: Instant, config: &RoomConfig) -> Option<Step> {
         let first = self.first;
         self.first = first && target.is_none();
         if target == self.current {
@@ -88,7 +74,6 @@ impl Watched {
             return None;
         }
         (self.current, self.fits_since, self.raised) = (target, None, Some(now));
-        self.raised_at = budget;
         Some(Step::Raised)
     }
 }
@@ -154,28 +139,5 @@ impl Member {
 impl Watched {
     pub(super) fn wish(&self, rates: [u64; MOST_LAYERS], paused: bool) -> Wish {
         Wish { source: self.view.source, rates, largest: self.view.largest, current: self.current, paused }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conference::plum::ClientId;
-
-    #[test]
-    fn a_step_taken_back_waits_longer_unless_the_budget_has_doubled() {
-        let config = RoomConfig::default();
-        let waits = |later: u64| {
-            let mut watched = Watched::new(Viewing { source: ClientId(1), largest: 1, priority: 0 });
-            let mut at = |target, budget, ms| {
-                watched.follow(Some(target), budget, Instant::ZERO + Span::from_millis(ms), &config)
-            };
-            assert_eq!(at(0, 100, 0), Some(Step::Raised));
-            assert_eq!((at(1, 500, 0), at(1, 500, 2000)), (None, Some(Step::Raised)));
-            assert_eq!(at(0, 300, 3000), Some(Step::Lowered));
-            (0..20).map(|step| 3000 + step * 500).find(|ms| at(1, later, *ms).is_some()).map(|ms| ms - 3000)
-        };
-        assert_eq!(config.dwell, Span::from_secs(2));
-        assert_eq!((waits(500), waits(999), waits(1000)), (Some(4000), Some(4000), Some(2000)));
     }
 }

@@ -408,9 +408,8 @@ impl Room {
         let server = config.server.map(BitRate::as_bps);
         let chosen = choose(&demands, server, config.margin);
         for (((viewer, member), demand), targets) in self.members.iter_mut().zip(&mut demands).zip(&chosen) {
-            let budget = demand.budget();
             for ((watched, wish), target) in member.watched.iter_mut().zip(&mut demand.wishes).zip(targets) {
-                let Some(step) = watched.follow(*target, budget, now, &config) else { continue };
+                let Some(step) = watched.follow(*target, now, &config) else { continue };
                 wish.current = watched.current;
                 match step {
                     Step::Raised => self.counters.raised += 1,
