@@ -1,7 +1,6 @@
 //! `[session]`: a multi-user video session over a forwarding server.
 
 use airbound_senders::congestion::Congestion;
-
 use airbound_units::{BitRate, ByteCount, Span};
 use serde::{Serialize, Serializer};
 
@@ -9,7 +8,7 @@ use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::flow::Flow;
 use super::node::{Value, shortened};
-use super::scheme::Slot;
+use super::scheme::{Scheme, Slot};
 use super::section::Section;
 use super::station::{Station, members, read_name};
 use super::trace_link;
@@ -24,13 +23,46 @@ pub struct Conference {
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
     pub delay: Span,
-    /// Congestion control of all streams.
-    pub congestion: Congestion,
+    /// SessionTransport of all streams.
+    #[serde(rename = "congestion")]
+    pub transport: SessionTransport,
     /// Video encoder of all clients.
     pub encoder: Encoder,
     /// The clients; their index is their number.
     #[serde(rename = "client")]
     pub clients: Vec<Client>,
+}
+
+/// The transport of a session's streams, named by its congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionTransport {
+    /// TCP with BBR, as in Plum's testbed.
+    Bbr,
+    /// TCP with CUBIC.
+    Cubic,
+    /// TCP with Reno.
+    Reno,
+    /// RTP with Google congestion control, as between browsers.
+    Gcc,
+}
+
+impl SessionTransport {
+    /// TCP's congestion control; `None` for a transport without acknowledgements.
+    #[must_use]
+    pub const fn congestion(self) -> Option<Congestion> {
+        match self {
+            Self::Bbr => Some(Congestion::Bbr),
+            Self::Cubic => Some(Congestion::Cubic),
+            Self::Reno => Some(Congestion::Reno),
+            Self::Gcc => None,
+        }
+    }
+
+    /// Whether a session over it can have this policy.
+    fn takes(self, policy: &str) -> bool {
+        self.congestion().is_some() || policy != "tack"
+    }
 }
 
 /// A video encoder (Plum's public code: 20 frames a second, 1 to 10 Mb/s).
@@ -104,8 +136,9 @@ const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
 const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
 const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
 
-/// Default session schemes of `compare`.
-pub(super) const DEFAULT_SCHEMES: [&str; 4] = ["plain", "last-n", "tack", "plum"];
+/// Default session schemes of `compare` over TCP, and over other transports.
+const OVER_TCP: &[&str] = &["plain", "last-n", "tack", "plum"];
+const OVER_OTHERS: &[&str] = &["plain", "last-n", "plum", "room"];
 /// Upper limit on clients of a session.
 const MOST_CLIENTS: usize = 64;
 /// The longest session: counters by second, client and source are kept in memory.
@@ -128,7 +161,12 @@ impl Conference {
             Some(Value::Text(word)) if word == "ample" => None,
             Some(_) => Some(speed(&section, "server").map_err(|error| error.or("\"ample\""))?),
         };
-        let controls = [("bbr", Congestion::Bbr), ("cubic", Congestion::Cubic), ("reno", Congestion::Reno)];
+        let transports = [
+            ("bbr", SessionTransport::Bbr),
+            ("cubic", SessionTransport::Cubic),
+            ("reno", SessionTransport::Reno),
+            ("gcc", SessionTransport::Gcc),
+        ];
         let mut clients: Vec<Client> = Vec::new();
         for entry in section.tables("client")? {
             for client in read_clients(&entry, stations, queue)? {
@@ -151,14 +189,28 @@ impl Conference {
         Ok(Some(Self {
             server,
             delay: section.ranged("delay", Span::from_millis(10), Span::ZERO..=Span::from_secs(10))?,
-            congestion: section.choice("congestion", Congestion::Bbr, &controls)?,
+            transport: section.choice("congestion", SessionTransport::Bbr, &transports)?,
             encoder: read_encoder(&section.table("encoder")?)?,
             clients,
         }))
     }
 
     /// Refuses other parts of the scenario that do not fit a session.
-    pub(super) fn check(&self, top: &Section<'_>, flows: &[Flow], end: Span) -> Result<(), ScenarioError> {
+    pub(super) fn check(
+        &self,
+        top: &Section<'_>,
+        scheme: &Scheme,
+        flows: &[Flow],
+        end: Span,
+    ) -> Result<(), ScenarioError> {
+        if let Some(slot) = &scheme.session
+            && !self.transport.takes(slot.name())
+        {
+            return Err(top.table("scheme")?.wrong(
+                "session",
+                "is tack, which spaces TCP's acknowledgements; with congestion = \"gcc\" plain, last-n, plum and room are allowed",
+            ));
+        }
         if end > LONGEST {
             return Err(
                 top.wrong("duration", format!("and warm-up make {end}; a session lasts {LONGEST} at most"))
@@ -175,6 +227,11 @@ impl Conference {
                 ),
             )),
         }
+    }
+
+    /// The schemes of a comparison that names none.
+    pub(super) const fn usual_schemes(&self) -> &'static [&'static str] {
+        if self.transport.congestion().is_some() { OVER_TCP } else { OVER_OTHERS }
     }
 
     /// The first client with this name, or of this entry.

@@ -54,7 +54,7 @@ pub use airbound_air::propagation::{
 };
 pub use airbound_control::link::DriverOrder;
 pub use catalogue::{Chapter, catalogue};
-pub use conference::{Access, Client, Conference, Encoder};
+pub use conference::{Access, Client, Conference, Encoder, SessionTransport};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
 pub use error::{Place, ScenarioError};
@@ -250,7 +250,7 @@ impl Scenario {
         let session = Conference::read(top, &stations, &scheme.queue)?;
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
         if let Some(session) = &session {
-            session.check(top, &flows, duration + warm_up)?;
+            session.check(top, &scheme, &flows, duration + warm_up)?;
         }
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
@@ -267,13 +267,13 @@ impl Scenario {
                 ),
             ));
         }
-        let schemes = match top.texts("schemes")? {
+        let usual = session.as_ref().map_or(&DEFAULT_SCHEMES[..], Conference::usual_schemes);
+        let schemes: Vec<String> = match top.texts("schemes")? {
             Some(names) if names.is_empty() => {
                 return Err(top.wrong("schemes", "is empty; name at least one, such as \"linux\""));
             }
             Some(names) => names.into_iter().map(str::to_owned).collect(),
-            None if has_session => conference::DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
-            None => DEFAULT_SCHEMES.map(str::to_owned).to_vec(),
+            None => usual.iter().map(|name| (*name).to_owned()).collect(),
         };
         for name in &schemes {
             scheme.named(name, &top.place_of("schemes"))?;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use airbound_air::trace::{Format, Trace};
-use airbound_scenario::{Overrides, Scenario};
+use airbound_scenario::{Overrides, Scenario, SessionTransport};
 use airbound_senders::conference::{
     ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
 };
-use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
@@ -26,6 +25,11 @@ fn session(access: Vec<AccessSpec>, policy: ConferenceConfig) -> ConferenceSpec 
 
 fn run(spec: ConferenceSpec) -> ConferenceOutcome {
     Conference::new(spec).expect("valid").finish()
+}
+
+/// The same over RTP with Google congestion control.
+fn over_rtp(spec: ConferenceSpec) -> ConferenceSpec {
+    ConferenceSpec { transport: SessionTransport::Gcc, ..spec }
 }
 
 fn eight(policy: ConferenceConfig) -> ConferenceOutcome {
@@ -47,6 +51,11 @@ fn the_same_session_again_gives_the_same() {
         let first = run(session(access(), policy));
         assert_eq!(first, run(session(access(), policy)));
         assert!(first.mean_down() > 1.0, "{first:?}");
+        if !matches!(policy, ConferenceConfig::Tack(_)) {
+            let other = run(over_rtp(session(access(), policy)));
+            assert_eq!(other, run(over_rtp(session(access(), policy))));
+            assert!(other.mean_down() > 1.0 && other != first, "{other:?}");
+        }
     }
 }
 
@@ -117,11 +126,45 @@ fn a_presenters_weight_shows_in_what_it_receives() {
 #[test]
 fn window_based_senders_have_a_capacity_too() {
     let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
-    let cubic = run(ConferenceSpec { congestion: Congestion::Cubic, ..spec });
+    let cubic = run(ConferenceSpec { transport: SessionTransport::Cubic, ..spec });
     let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), ConferenceConfig::Plain);
-    let plain = run(ConferenceSpec { congestion: Congestion::Cubic, ..plain });
+    let plain = run(ConferenceSpec { transport: SessionTransport::Cubic, ..plain });
     assert!(cubic.computed >= 1);
     assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
+}
+
+#[test]
+fn browsers_fill_their_links_with_less_delay_than_tcp() {
+    let access = || vec![pipe("0 12\n"), pipe("0 12\n"), pipe("0 12\n")];
+    let [rtp, tcp] =
+        [over_rtp, |spec| spec].map(|over| run(over(session(access(), ConferenceConfig::Plain))));
+    for client in &rtp.clients {
+        // Both directions together have 12 Mb/s, and the least that an encoder sends is 1.
+        assert!((6.0..12.0).contains(&(client.down_mbps + client.up_mbps)), "{client:?}");
+        assert!(client.down_mbps > 1.0 && client.up_mbps > 1.0, "{client:?}");
+    }
+    let delay = |outcome: &ConferenceOutcome| {
+        outcome.clients.iter().map(|client| client.latency.p50.expect("frames")).sum::<f64>()
+    };
+    assert!(delay(&rtp) < 0.7 * delay(&tcp), "{} {}", delay(&rtp), delay(&tcp));
+}
+
+#[test]
+fn plum_turns_links_to_the_viewers_over_rtp_too_once_estimates_have_grown() {
+    let policy = ConferenceConfig::Plum(PlumConfig { rho: 0.0, ..PlumConfig::default() });
+    let [plain, plum] = [ConferenceConfig::Plain, policy].map(|policy| {
+        let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), policy);
+        run(over_rtp(ConferenceSpec { warm_up: Span::from_secs(60), ..spec }))
+    });
+    assert!(plum.mean_down() > 1.05 * plain.mean_down(), "{} {}", plum.mean_down(), plain.mean_down());
+}
+
+#[test]
+fn tack_is_refused_where_there_are_no_acknowledgements() {
+    let policy = ConferenceConfig::Tack(TackConfig::default());
+    let error = Conference::new(over_rtp(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)));
+    let error = error.expect_err("no acknowledgements").to_string();
+    assert!(error.contains("tack") && error.contains("gcc"), "{error}");
 }
 
 #[test]

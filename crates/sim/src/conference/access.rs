@@ -93,9 +93,10 @@ impl Conference {
 
     /// Counts a lost packet, if its data was sent in the measured time.
     pub(super) fn count_loss(&mut self, packet: &Packet, reason: DropReason) {
-        if let Content::Segment(segment) = &packet.content
-            && self.measured.contains(segment.sent)
-        {
+        if matches!(packet.content, Content::Feedback(_)) {
+            self.clients[packet.client].stream(packet.way.other()).on_lost(&packet.content);
+        }
+        if packet.content.sent().is_some_and(|sent| self.measured.contains(sent)) {
             self.meters[packet.client].way(packet.way).dropped[usize::from(reason.code())] += 1;
         }
     }

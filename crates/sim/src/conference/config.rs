@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use airbound_senders::conference::{ConferenceConfig, PlumConfig};
-use airbound_senders::congestion::Congestion;
 use airbound_units::{BitRate, Span};
 
 use crate::error::BuildError;
 use crate::live::Live;
 use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;
-use airbound_scenario::{Direction, Encoder, Flow, Scenario};
+use airbound_scenario::{Direction, Encoder, Flow, Scenario, SessionTransport};
 
 /// A network of the simulator as an access link.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,8 +122,8 @@ pub struct ConferenceSpec {
     pub policy: ConferenceConfig,
     /// The encoder of all clients.
     pub encoder: Encoder,
-    /// Congestion control of all streams.
-    pub congestion: Congestion,
+    /// SessionTransport of all streams.
+    pub transport: SessionTransport,
     /// Division of a viewer's rate among the sources.
     pub forwarding: Forwarding,
     /// Rate of the server's outbound link; `None` for no limit.
@@ -150,7 +149,7 @@ impl ConferenceSpec {
             access,
             policy,
             encoder: Encoder::default(),
-            congestion: Congestion::Bbr,
+            transport: SessionTransport::Bbr,
             forwarding: Forwarding::Divided,
             server: None,
             delay: Span::from_millis(10),

@@ -22,7 +22,8 @@ mod stream;
 mod tables;
 
 use airbound_control::frame::DropReason;
-use airbound_senders::tcp::{DelayedAck, TcpConfig};
+use airbound_scenario::Encoder;
+use airbound_senders::conference::ConferenceConfig;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 pub use config::{AccessSpec, AirSpec, ConferenceSpec, Forwarding, flow_of};
@@ -137,6 +138,10 @@ impl Conference {
     /// Prepares a conference; `plugins` fill slots of the networks among its access links.
     fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
+        if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
+            let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
+            return Err(slot("session", reason));
+        }
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
         let count = spec.clients();
         let places = spec
@@ -146,8 +151,11 @@ impl Conference {
             .flat_map(|(access, link)| (0..link.clients()).map(move |place| (access, place)));
         let stream = |number: usize| {
             let seed = seed_for(spec.seed, Purpose::Session, 1 + number as u64);
-            let config = TcpConfig { congestion: spec.congestion, seed, ..TcpConfig::default() };
-            Stream::new(config).map_err(|error| slot("sender", error.to_string()))
+            let Encoder { least, most, .. } = spec.encoder;
+            // Downlinks carry the cameras of all others.
+            let most = if number.is_multiple_of(2) { most } else { most.mul_f64((count - 1) as f64) };
+            // Initially twice the lowest, as in the public code.
+            Stream::new(spec.transport, seed, [least + least, most])
         };
         let clients = places
             .enumerate()
@@ -285,14 +293,14 @@ impl Conference {
         let encoder = self.spec.encoder;
         let client = &mut self.clients[number];
         let limit = self.policy.client_limit(number);
-        let waiting = client.up.sender.unsent();
+        let waiting = client.up.unsent();
         let natural = own.or(client.up.estimate()).unwrap_or(client.encoding);
         client.encoding = pace(natural, limit, waiting > encoder.backlog).clamp(encoder.least, encoder.most);
 
         let budget = towards.or(client.down.estimate()).unwrap_or(encoder.least);
         // The limit for the server's many frames is that for a client's one.
         let frame = budget.bytes_in(self.interval).max(encoder.backlog);
-        let late = client.down.sender.unsent() > frame;
+        let late = client.down.unsent() > frame;
         client.forwarding = pace(budget, self.policy.server_limit(number), late);
         match self.spec.forwarding {
             Forwarding::Divided => self.sources.set_budget(number, client.forwarding),
@@ -344,7 +352,7 @@ impl Conference {
                 }
                 let client = &mut self.clients[viewer];
                 let most = client.forwarding.bytes_in(self.interval).max(self.spec.encoder.backlog);
-                if viewer == source || bytes == 0 || client.down.sender.unsent() > most * 4 {
+                if viewer == source || bytes == 0 || client.down.unsent() > most * 4 {
                     continue;
                 }
                 client.down.write(self.now, source, frame.created, bytes);
@@ -369,10 +377,19 @@ impl Conference {
     /// Sends the packets of a stream's sender, and sets its timers.
     fn drive(&mut self, number: usize, way: Way) {
         let mut leaving = Vec::new();
-        while let Some(segment) = self.clients[number].stream(way).sender.poll_transmit(self.now) {
-            leaving.push(Packet::new(number, way, Content::Segment(segment)));
+        while let Some(content) = self.clients[number].stream(way).poll(self.now) {
+            leaving.push(Packet::new(number, way, content));
         }
         self.send(number, way, leaving);
+        self.set_timers(number, way);
+    }
+
+    /// Sends the answers of a stream's receiver, and sets its timers.
+    fn answer(&mut self, number: usize, way: Way) {
+        let back = way.other();
+        while let Some(content) = self.clients[number].stream(way).poll_answer(self.now) {
+            self.send(number, back, vec![Packet::new(number, back, content)]);
+        }
         self.set_timers(number, way);
     }
 
@@ -383,7 +400,7 @@ impl Conference {
         }
         self.packets += packets.len() as u64;
         if self.measured.contains(self.now) {
-            let data = packets.iter().filter(|packet| matches!(packet.content, Content::Segment(_))).count();
+            let data = packets.iter().filter(|packet| packet.content.sent().is_some()).count();
             self.meters[number].way(way).sent += data as u64;
         }
         match way {
@@ -436,26 +453,20 @@ impl Conference {
         let Some(Packet { client: number, way, content, .. }) = self.store.take(id) else { return };
         let now = self.now;
         match content {
-            Content::Segment(segment) => {
-                if self.measured.contains(segment.sent) {
-                    self.meters[number].way(way).packets.record(now.since(segment.sent));
+            Content::Segment(_) | Content::Media(_) => {
+                if let Some(sent) = content.sent().filter(|sent| self.measured.contains(*sent)) {
+                    self.meters[number].way(way).packets.record(now.since(sent));
                 }
-                let stream = self.clients[number].stream(way);
-                let ack = stream.receiver.on_segment(now, segment.seq, segment.len, segment.sent);
+                self.clients[number].stream(way).on_data(now, &content);
                 match way {
                     Way::Up => self.forward(number),
                     Way::Down => self.show(number),
                 }
-                if let Some(ack) = ack {
-                    let way_back = way.other();
-                    self.send(number, way_back, vec![Packet::new(number, way_back, Content::Ack(ack))]);
-                }
-                self.set_timers(number, way);
+                self.answer(number, way);
             }
-            Content::Ack(ack) => {
-                let acknowledged = way.other();
-                self.clients[number].stream(acknowledged).sender.on_ack(now, &ack);
-                self.drive(number, acknowledged);
+            Content::Ack(_) | Content::Feedback(_) => {
+                self.clients[number].stream(way.other()).on_answer(now, &content);
+                self.drive(number, way.other());
             }
             Content::Notice(notice) => {
                 let present = self.clients[number].encoding;
@@ -474,10 +485,10 @@ impl Conference {
     // Timers.
 
     fn set_timers(&mut self, number: usize, way: Way) {
-        let stream = self.clients[number].stream(way);
-        let deadlines = [stream.sender.next_deadline(), stream.receiver.next_deadline()];
-        for (side, deadline) in [Side::Sender, Side::Receiver].into_iter().zip(deadlines) {
-            let pending = &mut self.clients[number].stream(way).timers[side as usize];
+        for side in [Side::Sender, Side::Receiver] {
+            let stream = self.clients[number].stream(way);
+            let deadline = stream.next_deadline(side);
+            let pending = &mut stream.timers[side as usize];
             if let Some(at) = deadline.filter(|at| *at < *pending) {
                 *pending = at;
                 self.schedule(at, Event::Timer(number, way, side));
@@ -492,20 +503,10 @@ impl Conference {
             return;
         }
         stream.timers[side as usize] = Instant::MAX;
+        stream.on_deadline(now, side);
         match side {
-            Side::Sender => {
-                if stream.sender.next_deadline().is_some_and(|at| at <= now) {
-                    stream.sender.on_deadline(now);
-                }
-                self.drive(number, way);
-            }
-            Side::Receiver => {
-                if let Some(ack) = stream.receiver.on_deadline(now) {
-                    let back = way.other();
-                    self.send(number, back, vec![Packet::new(number, back, Content::Ack(ack))]);
-                }
-                self.set_timers(number, way);
-            }
+            Side::Sender => self.drive(number, way),
+            Side::Receiver => self.answer(number, way),
         }
     }
 
@@ -528,12 +529,7 @@ impl Conference {
         self.schedule(self.now + TACK_INTERVAL, Event::Tack);
         let Some(config) = self.policy.tack().copied() else { return };
         for stream in self.clients.iter_mut().flat_map(|client| [&mut client.up, &mut client.down]) {
-            let metrics = stream.sender.metrics();
-            if let (Some(rate), Some(min_rtt)) = (metrics.bandwidth, metrics.min_rtt) {
-                let (segments, timeout) = config.policy(rate, TcpConfig::default().mss, min_rtt);
-                let policy = DelayedAck { segments, timeout, ..DelayedAck::default() };
-                stream.receiver.set_policy(policy);
-            }
+            stream.adapt(&config);
         }
     }
 }

@@ -4,6 +4,7 @@ use airbound_senders::conference::plum::Notice;
 use airbound_senders::tcp::{Ack, SEGMENT_HEADERS, Segment};
 use airbound_units::Instant;
 
+use super::stream::{FeedbackPacket, MediaPacket};
 use crate::path::Way;
 
 /// The content of a packet.
@@ -13,10 +14,25 @@ pub(super) enum Content {
     Segment(Segment),
     /// An acknowledgement of the stream in the other direction.
     Ack(Ack),
+    /// A packet of the stream in this direction, over RTP.
+    Media(MediaPacket),
+    /// Feedback on the stream in the other direction, over RTCP.
+    Feedback(FeedbackPacket),
     /// A decision of Plum.
     Notice(Notice),
     /// Acknowledges a decision.
     Answer(u32),
+}
+
+impl Content {
+    /// When it was sent, for data of a stream.
+    pub(super) const fn sent(&self) -> Option<Instant> {
+        match self {
+            Self::Segment(segment) => Some(segment.sent),
+            Self::Media(packet) => Some(packet.sent),
+            _ => None,
+        }
+    }
 }
 
 /// A packet in transit.
@@ -42,6 +58,8 @@ impl Packet {
         let bytes = match &self.content {
             Content::Segment(segment) => return segment.len + SEGMENT_HEADERS.as_u64() as u32,
             Content::Ack(ack) => ack.size().as_u64(),
+            Content::Media(packet) => packet.size.as_u64(),
+            Content::Feedback(feedback) => feedback.size.as_u64(),
             Content::Notice(_) | Content::Answer(_) => Notice::SIZE,
         };
         bytes as u32

@@ -67,7 +67,7 @@ impl ConferenceRun {
         clients.extend(others);
         let spec = ConferenceSpec {
             encoder: described.encoder,
-            congestion: described.congestion,
+            transport: described.transport,
             server: described.server,
             delay: described.delay,
             weights: clients.iter().map(|client| client.weight).collect(),
