@@ -197,10 +197,6 @@ fn schemes_are_checked() {
         &format!("{session}{{ kind = \"plain\", x = 1 }}\n"),
         &["scheme.session", "unknown key x, plain has none"],
     );
-    let wired = "[[session.client]]\nname = \"a\"\ncount = 2\nwire = \"9 Mbit/s\"\n";
-    let over_rtp =
-        format!("duration = \"1 s\"\n[scheme]\nsession = \"tack\"\n[session]\ncongestion = \"gcc\"\n{wired}");
-    check(&over_rtp, &["test.toml:3:", "scheme.session", "acknowledgements", "plain, last-n, plum and room"]);
 }
 
 #[test]

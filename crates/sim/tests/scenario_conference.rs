@@ -96,6 +96,10 @@ fn policies_need_a_session_and_right_parameters() {
     refused("rho = 0.25", "rho = 1.25", &["scheme.session", "rho", "0 to 1"]);
     refused("rho = 0.25", "roh = 0.25", &["scheme.session", "roh"]);
     refused("kind = \"plum\", rho = 0.25", "kind = \"plumb\"", &["plumb", "last-n"]);
+    let over_rtp = GOOD.replace("kind = \"plum\", rho = 0.25", "kind = \"tack\"");
+    let over_rtp = over_rtp.replace("[session]\n", "[session]\ncongestion = \"gcc\"\n");
+    let error = Scenario::parse(&over_rtp, "test.toml", &Overrides::none()).expect_err("no TACK").to_string();
+    assert!(error.contains("test.toml:7") && error.contains("acknowledgements"), "{error}");
     let without = "duration = \"1 s\"\n[scheme]\nsession = \"plum\"\n[[station]]\nname = \"a\"\n";
     let error =
         Scenario::parse(without, "test.toml", &Overrides::none()).expect_err("no session").to_string();

@@ -37,13 +37,13 @@ pub(super) struct Frame {
 /// Both ends of a stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    ends: Ends,
+    protocol: Protocol,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
     pub(super) timers: [Instant; 2],
 }
 
 #[derive(Debug)]
-enum Ends {
+enum Protocol {
     Tcp(Box<Tcp>),
     Media(Box<Media>),
 }
@@ -58,25 +58,25 @@ impl Stream {
         seed: u64,
         [start, most]: [BitRate; 2],
     ) -> Result<Self, BuildError> {
-        let ends = match transport.congestion() {
+        let protocol = match transport.congestion() {
             Some(congestion) => Tcp::new(TcpConfig { congestion, seed, ..TcpConfig::default() })
-                .map(|tcp| Ends::Tcp(Box::new(tcp)))
+                .map(|tcp| Protocol::Tcp(Box::new(tcp)))
                 .map_err(|error| error.to_string()),
             None => Media::new(start, most)
-                .map(|media| Ends::Media(Box::new(media)))
+                .map(|media| Protocol::Media(Box::new(media)))
                 .map_err(|error| error.to_string()),
         };
-        let ends = ends.map_err(|reason| BuildError::Slot { slot: "sender", reason })?;
-        Ok(Self { ends, timers: [Instant::MAX; 2] })
+        let protocol = protocol.map_err(|reason| BuildError::Slot { slot: "sender", reason })?;
+        Ok(Self { protocol, timers: [Instant::MAX; 2] })
     }
 
     /// Writes a frame; `false` if it was refused as the buffer is full.
     pub(super) fn write(&mut self, now: Instant, source: usize, created: Instant, bytes: u64) -> bool {
         let estimate = self.estimate().map_or(0.0, |rate| rate.as_bps() as f64);
         let frame = Frame { source, created, bytes, estimate };
-        match &mut self.ends {
-            Ends::Tcp(tcp) => tcp.write(now, frame),
-            Ends::Media(media) => {
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.write(now, frame),
+            Protocol::Media(media) => {
                 media.write(now, frame);
                 true
             }
@@ -85,88 +85,88 @@ impl Stream {
 
     /// The next complete frame at the receiver.
     pub(super) fn take_arrived(&mut self) -> Option<Frame> {
-        match &mut self.ends {
-            Ends::Tcp(tcp) => tcp.take_arrived(),
-            Ends::Media(media) => media.take_arrived(),
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.take_arrived(),
+            Protocol::Media(media) => media.take_arrived(),
         }
     }
 
     /// The rate of media that congestion control allows; `None` before the first measurement.
     pub(super) fn estimate(&self) -> Option<BitRate> {
-        match &self.ends {
-            Ends::Tcp(tcp) => tcp.estimate(),
-            Ends::Media(media) => Some(media.estimate()),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.estimate(),
+            Protocol::Media(media) => Some(media.estimate()),
         }
     }
 
     /// Bytes written and not sent.
     pub(super) fn unsent(&self) -> ByteCount {
-        match &self.ends {
-            Ends::Tcp(tcp) => tcp.unsent(),
-            Ends::Media(media) => media.unsent(),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.unsent(),
+            Protocol::Media(media) => media.unsent(),
         }
     }
 
     /// The next packet of the sender. Call until `None`.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Content> {
-        match &mut self.ends {
-            Ends::Tcp(tcp) => tcp.poll(now).map(Content::Segment),
-            Ends::Media(media) => media.poll(now).map(Content::Media),
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.poll(now).map(Content::Segment),
+            Protocol::Media(media) => media.poll(now).map(Content::Media),
         }
     }
 
     /// Takes a packet of data at the receiver.
     pub(super) fn on_data(&mut self, now: Instant, content: &Content) {
-        match (&mut self.ends, content) {
-            (Ends::Tcp(tcp), Content::Segment(segment)) => tcp.on_segment(now, segment),
-            (Ends::Media(media), Content::Media(packet)) => media.on_packet(now, packet),
+        match (&mut self.protocol, content) {
+            (Protocol::Tcp(tcp), Content::Segment(segment)) => tcp.on_segment(now, segment),
+            (Protocol::Media(media), Content::Media(packet)) => media.on_packet(now, packet),
             _ => {}
         }
     }
 
     /// The next answer of the receiver. Call until `None`.
     pub(super) fn poll_answer(&mut self, now: Instant) -> Option<Content> {
-        match &mut self.ends {
-            Ends::Tcp(tcp) => tcp.take_ack().map(Content::Ack),
-            Ends::Media(media) => media.poll_feedback(now).map(Content::Feedback),
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.take_ack().map(Content::Ack),
+            Protocol::Media(media) => media.poll_feedback(now).map(Content::Feedback),
         }
     }
 
     /// Takes an answer at the sender.
     pub(super) fn on_answer(&mut self, now: Instant, content: &Content) {
-        match (&mut self.ends, content) {
-            (Ends::Tcp(tcp), Content::Ack(ack)) => tcp.on_ack(now, ack),
-            (Ends::Media(media), Content::Feedback(feedback)) => media.on_feedback(now, feedback),
+        match (&mut self.protocol, content) {
+            (Protocol::Tcp(tcp), Content::Ack(ack)) => tcp.on_ack(now, ack),
+            (Protocol::Media(media), Content::Feedback(feedback)) => media.on_feedback(now, feedback),
             _ => {}
         }
     }
 
     /// Notes that an answer was lost.
     pub(super) fn on_lost(&mut self, content: &Content) {
-        if let (Ends::Media(media), Content::Feedback(feedback)) = (&mut self.ends, content) {
+        if let (Protocol::Media(media), Content::Feedback(feedback)) = (&mut self.protocol, content) {
             media.on_feedback_lost(feedback);
         }
     }
 
     /// When the timer of a side is due.
     pub(super) fn next_deadline(&self, side: Side) -> Option<Instant> {
-        match &self.ends {
-            Ends::Tcp(tcp) => tcp.next_deadline(side),
-            Ends::Media(media) => media.next_deadline(side),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.next_deadline(side),
+            Protocol::Media(media) => media.next_deadline(side),
         }
     }
 
     /// Handles the timer of a side; what there is to send follows from [`Stream::poll`] and [`Stream::poll_answer`].
     pub(super) fn on_deadline(&mut self, now: Instant, side: Side) {
-        match &mut self.ends {
-            Ends::Tcp(tcp) => tcp.on_deadline(now, side),
-            Ends::Media(media) => media.on_deadline(now, side),
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.on_deadline(now, side),
+            Protocol::Media(media) => media.on_deadline(now, side),
         }
     }
 
     /// Adapts the acknowledgements of a TCP receiver to its path, by TACK.
     pub(super) fn adapt(&mut self, tack: &TackConfig) {
-        if let Ends::Tcp(tcp) = &mut self.ends {
+        if let Protocol::Tcp(tcp) = &mut self.protocol {
             tcp.adapt(tack);
         }
     }
