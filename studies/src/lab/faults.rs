@@ -137,6 +137,7 @@ pub fn fault_rows(output: &str, only: &[String]) -> Vec<ValidationRow> {
         .chain(KEPT.iter().map(|name| kept(output, name)))
         .chain([readings(output), late(output), said(output)])
         .chain(vanished(output))
+        .chain([answered(output)])
         .filter(|row| only.is_empty() || only.contains(&row.id))
         .collect()
 }
@@ -210,6 +211,25 @@ fn vanished(output: &str) -> [ValidationRow; 4] {
         row("from the first's coming to the rules", "ms", 3000.0, ms(2), Tolerance::AtMost, again),
         row("packets of both are held again", "", 1.0, both, Tolerance::AtLeast, String::new()),
     ]
+}
+
+/// Time from the return of the protected flow's station to the first second in which its demand is met or missed. A question for its
+/// address goes out each second, stations are read each second, traffic past the agent counts against the next reading, and the demand is
+/// judged by whole seconds: 4 s, and one more for the association.
+fn answered(output: &str) -> ValidationRow {
+    let words = output.lines().find_map(|line| line.strip_prefix("answered all-removed "));
+    let said = words.map(|words| words.split_once(' ').unwrap_or((words, "")));
+    ValidationRow::judged(
+        "all-removed",
+        "from the station's return to an answer on its demand",
+        "ms",
+        Some(5000.0),
+        said.map(|(hundredths, _)| {
+            hundredths.parse().map_or(f64::INFINITY, |hundredths: f64| hundredths * 10.0)
+        }),
+        Some(Tolerance::AtMost),
+        said.map_or_else(String::new, |(_, states)| format!("on the way: {states}")),
+    )
 }
 
 /// The cases of flow offload, and the words before what their journal says.
@@ -415,6 +435,10 @@ mod tests {
         let missed = vanished("vanished none 2 none one\n").map(|row| row.within());
         assert_eq!(missed, [Some(false); 4]);
         assert!(vanished("").iter().all(|row| row.within().is_none()));
+        let of_answers =
+            ["answered all-removed 310 idle unknown met\n", "answered all-removed none unknown\n"];
+        assert_eq!(of_answers.map(|line| answered(line).within()), [Some(true), Some(false)]);
+        assert_eq!(answered("kept all-removed met\n").within(), None);
         assert_eq!(unseen("unseen met unknown 1\n", "flow-offload", "unseen ").within(), Some(true));
         // What the script did not come to is not judged.
         assert_eq!(of("overload"), [None, None]);

@@ -10,6 +10,7 @@ use airbound_linux::monitor::Monitor;
 use airbound_linux::nfqueue::Queue;
 use airbound_linux::{LinuxError, now};
 use airbound_units::{Instant, Span};
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
@@ -58,21 +59,30 @@ impl Alarms {
     /// Sleeps until one is readable, at most `longest`.
     fn wait(&mut self, longest: Span) -> Readable {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(COMPLETIONS) }; 5];
-        let mut waited = Err(Errno::NOSYS);
-        if self.is_fine {
-            waited = epoll::wait(&self.epoll, &mut events, Some(&timespec(longest)));
-            // A filter of system calls refuses what it does not know with EPERM.
-            self.is_fine = !matches!(waited, Err(Errno::NOSYS | Errno::PERM));
-        }
-        if !self.is_fine {
-            let whole = Span::from_millis(longest.as_nanos().div_ceil(1_000_000));
-            waited = epoll::wait(&self.epoll, &mut events, Some(&timespec(whole)));
-        }
         // A failed wait, as by EINTR, reports nothing as readable.
+        let waited =
+            finely(&mut self.is_fine, longest, |limit| epoll::wait(&self.epoll, &mut events, Some(limit)));
         let events = events.get(..waited.unwrap_or(0)).unwrap_or_default();
         let is_readable = |kind| events.iter().any(|event| event.data.u64() == kind);
         Readable { packets: is_readable(PACKETS), changes: is_readable(CHANGES) }
     }
+}
+
+/// Waits with a time limit, in whole milliseconds, rounded up, where the kernel refuses fractions: from then on at once.
+fn finely(
+    is_fine: &mut bool,
+    longest: Span,
+    mut wait: impl FnMut(&Timespec) -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    if *is_fine {
+        let waited = wait(&timespec(longest));
+        // A filter of system calls refuses what it does not know with EPERM.
+        *is_fine = !matches!(waited, Err(Errno::NOSYS | Errno::PERM));
+        if *is_fine {
+            return waited;
+        }
+    }
+    wait(&timespec(Span::from_millis(longest.as_nanos().div_ceil(1_000_000))))
 }
 
 impl Server<'_> {
@@ -94,5 +104,39 @@ impl Server<'_> {
 
     fn has_below(&self) -> bool {
         airbound_wifi::edca::Category::ALL.into_iter().any(|category| !self.engine.below(category).is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_fractions_gets_whole_milliseconds() {
+        for refusal in [Errno::NOSYS, Errno::PERM] {
+            let (mut is_fine, mut asked) = (true, Vec::new());
+            let mut sleep = |micros| {
+                finely(&mut is_fine, Span::from_micros(micros), |limit| {
+                    asked.push(limit.tv_nsec / 1000);
+                    // Whole milliseconds are another system call.
+                    if limit.tv_nsec % 1_000_000 == 0 { Ok(1) } else { Err(refusal) }
+                })
+            };
+            assert_eq!((sleep(7000), sleep(1100), sleep(300)), (Ok(1), Ok(1), Ok(1)));
+            assert_eq!(asked, [7000, 1100, 2000, 1000], "{refusal}: fractions are tried once");
+        }
+    }
+
+    #[test]
+    fn another_failure_changes_nothing() {
+        let (mut is_fine, mut asked) = (true, 0);
+        for _ in 0..2 {
+            let waited = finely(&mut is_fine, Span::from_micros(1100), |_| {
+                asked += 1;
+                Err(Errno::INTR)
+            });
+            assert_eq!(waited, Err(Errno::INTR));
+        }
+        assert_eq!((is_fine, asked), (true, 2));
     }
 }
