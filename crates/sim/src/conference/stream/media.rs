@@ -254,6 +254,12 @@ mod tests {
 
     const MILLISECOND: Span = Span::from_millis(1);
 
+    /// The next of a path's packets that has arrived.
+    fn due<T>(path: &mut VecDeque<(Instant, T)>, now: Instant) -> Option<T> {
+        let arrived = path.front().is_some_and(|(at, _)| *at <= now);
+        if arrived { path.pop_front().map(|(_, packet)| packet) } else { None }
+    }
+
     /// Runs both ends 10 ms apart for some seconds at 20 frames a second of 5 kB; returns the frames that arrived of those written.
     fn run(seconds: u64, is_lost: impl Fn(u64) -> bool) -> (Media, u64, u64) {
         let mut media = Media::new(BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
@@ -271,14 +277,14 @@ mod tests {
                 }
                 sent += 1;
             }
-            while let Some((_, packet)) = there.pop_front_if(|(at, _)| *at <= now) {
+            while let Some(packet) = due(&mut there, now) {
                 media.on_packet(now, &packet);
                 arrived += std::iter::from_fn(|| media.take_arrived()).count() as u64;
             }
             while let Some(feedback) = media.poll_feedback(now) {
                 back.push_back((now + MILLISECOND * 10, feedback));
             }
-            while let Some((_, feedback)) = back.pop_front_if(|(at, _)| *at <= now) {
+            while let Some(feedback) = due(&mut back, now) {
                 media.on_feedback(now, &feedback);
             }
         }

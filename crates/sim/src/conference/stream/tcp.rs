@@ -51,7 +51,8 @@ impl Tcp {
 
     pub(super) fn take_arrived(&mut self) -> Option<Frame> {
         let delivered = self.receiver.delivered().as_u64();
-        self.frames.pop_front_if(|(_, end)| *end <= delivered).map(|(frame, _)| frame)
+        let whole = self.frames.front().is_some_and(|(_, end)| *end <= delivered);
+        if whole { self.frames.pop_front().map(|(frame, _)| frame) } else { None }
     }
 
     pub(super) fn estimate(&self) -> Option<BitRate> {
