@@ -191,6 +191,7 @@ fn a_downlink_is_estimated_anew_after_a_fault_unless_it_gives_way() {
     let begun = |policy, other: [u64; 2]| {
         let mut session = Session::new(policy, 4);
         (0..4).for_each(|member| session.estimates(member, [3000, 9000], EstimateKind::AtLeast));
+        session.room.on_path(at(0), ClientId(0), false);
         session.run(6000);
         let before = session.actions.len();
         for step in 0..100 {
