@@ -221,6 +221,8 @@ impl Allocator {
                     changed.push((viewer, source));
                     Do::Forward { viewer: viewer.0, source: source.0, layer }
                 }
+                // Callers tell nothing of losses.
+                Action::Begin { .. } => continue,
                 Action::Probe { member, rate } => {
                     Do::Probe { member: member.0, rate: rate.map(BitRate::as_bps) }
                 }

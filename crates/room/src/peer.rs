@@ -85,6 +85,11 @@ impl Gauge {
         self.rate
     }
 
+    /// When it last fell although it was filled.
+    pub(crate) const fn fell(&self) -> Option<Instant> {
+        self.fell
+    }
+
     pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
         let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
         if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
@@ -136,6 +141,8 @@ pub(crate) struct Peer {
     pub(crate) due: Instant,
     pub(crate) joined: Instant,
     pub(crate) connected: bool,
+    /// Since when ICE finds no way to it.
+    pub(crate) lost: Option<Instant>,
     pub(crate) channel: Option<ChannelId>,
     pub(crate) video_type: Option<Pt>,
     pub(crate) audio_type: Option<Pt>,
@@ -148,6 +155,8 @@ pub(crate) struct Peer {
     /// Rates of all that arrives from it, and of all that is sent to it.
     pub(crate) received: Meter,
     pub(crate) sent: Meter,
+    /// Rate of the sound in it.
+    pub(crate) sound: Meter,
     /// Its congestion control's estimate of its uplink, as it claims.
     pub(crate) claim: f64,
     /// The server's own estimate of its uplink, by what arrives.
@@ -156,6 +165,8 @@ pub(crate) struct Peer {
     pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.
     pub(crate) downlink: Gauge,
+    /// Packets of its link were lost or waited in this interval.
+    pub(crate) trouble: bool,
     pub(crate) probe: Option<f64>,
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
@@ -195,6 +206,7 @@ impl Peer {
             due: now,
             joined: now,
             connected: false,
+            lost: None,
             channel: None,
             video_type: None,
             audio_type: None,
@@ -206,10 +218,12 @@ impl Peer {
             streams: BTreeMap::new(),
             received: Meter::default(),
             sent: Meter::default(),
+            sound: Meter::default(),
             claim: 0.0,
             arrivals: Arrivals::new(),
             uplink: Gauge::default(),
             downlink: Gauge::default(),
+            trouble: false,
             probe: None,
             desired: 0.0,
             held: 0.0,

@@ -11,33 +11,30 @@ use airbound_units::{BitRate, ConfigError, Instant as When};
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::change::{SdpAnswer, SdpOffer};
-use str0m::media::KeyframeRequestKind;
 use str0m::net::{Protocol, Receive};
-use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
 use str0m::{Candidate, Event, IceConnectionState, Input, Output, Rtc};
 
-use crate::forward::Arrival;
 use crate::message::Message;
-use crate::peer::{Peer, TICK, Wanted, layer_of};
+use crate::peer::{Peer, TICK, Wanted};
 
 /// Upper limit of participants.
 pub const MOST_MEMBERS: usize = 32;
 /// Time in which a participant has to be connected after its offer.
 const JOIN_DEADLINE: Duration = Duration::from_secs(15);
+/// Interval at which losses are looked at; str0m counts them over a second.
+const STATS: Duration = Duration::from_millis(500);
+/// Part of the packets of a second whose loss says that a link is in trouble.
+const LOSSES: f32 = 0.02;
 /// Time for which a seat can be taken again.
 const RESUME: Duration = Duration::from_secs(15);
-/// Shortest time between two requests for a key frame of one layer.
-const KEY_INTERVAL: Duration = Duration::from_millis(400);
+/// Time for which a participant that does not answer keeps its seat beyond ICE's own time: a bad link may lose all checks, and comes back.
+const GRACE: Duration = Duration::from_secs(10);
 /// Messages that a client may send in an interval of 200 ms.
 const MOST_MESSAGES: u32 = 20;
 /// Rate below which a layer counts as not sent, bit/s.
 const LEAST_LAYER: f64 = 8e3;
-/// Loudness from which a participant counts as speaking, dBov.
-const SPEECH: i8 = -45;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
-/// Bytes around a payload: RTP with extensions, SRTP's tag, UDP, IPv4.
-const HEADERS: usize = 20 + 10 + 28;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
 
@@ -165,6 +162,7 @@ impl Session {
             .set_ice_lite(true)
             .set_rtp_mode(true)
             .enable_bwe(Some(Bitrate::kbps(500)))
+            .set_stats_interval(Some(STATS))
             .build(now);
         let candidate = Candidate::host(self.address, "udp").map_err(|_| JoinError::Offer)?;
         rtc.add_local_candidate(candidate);
@@ -196,7 +194,7 @@ impl Session {
     pub fn leave(&mut self, now: Instant, token: &str) {
         self.now = now;
         if let Some(id) = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id) {
-            self.part(id);
+            self.part(id, "left");
         }
     }
 
@@ -228,12 +226,12 @@ impl Session {
         }
     }
 
-    /// Removes a participant, whose seat can be taken again for a while.
-    fn part(&mut self, id: ClientId) {
+    /// Removes a participant, whose seat can be taken again for a while, and says why.
+    fn part(&mut self, id: ClientId, why: &str) {
         if let Some(peer) = self.peers.get(&id) {
             let (token, name) = (peer.resume.clone(), peer.name.clone());
             self.left.push((token, id, self.now));
-            self.note(format!("{name} left"));
+            self.note(format!("{name} {why}"));
         }
         self.remove(id);
     }
@@ -380,6 +378,11 @@ impl Session {
                         self.report_downlink(id);
                     }
                 }
+                Event::PeerStats(stats) => {
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
+                    }
+                }
                 Event::KeyframeRequest(request) => {
                     let slots = self.peers.get(&id).map(|peer| peer.slots.as_slice()).unwrap_or_default();
                     let slot = slots.iter().find(|slot| slot.mid == request.mid);
@@ -387,7 +390,13 @@ impl Session {
                         self.ask_key(source, layer);
                     }
                 }
-                Event::IceConnectionStateChange(IceConnectionState::Disconnected) => self.part(id),
+                Event::IceConnectionStateChange(state) => {
+                    let now = self.now;
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        let lost = state == IceConnectionState::Disconnected;
+                        peer.lost = lost.then(|| *peer.lost.get_or_insert(now));
+                    }
+                }
                 _ => {}
             }
         }
@@ -397,7 +406,8 @@ impl Session {
         let when = self.when();
         let Some(peer) = self.peers.get(&id) else { return };
         if peer.downlink.rate() > 0.0 {
-            let rate = BitRate::from_bps_f64(peer.downlink.rate());
+            // Sound goes first: pictures share what it leaves.
+            let rate = BitRate::from_bps_f64((peer.downlink.rate() - peer.sound.rate()).max(0.0));
             let kind = peer.downlink.kind(self.now, peer.sent.rate());
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }
@@ -419,143 +429,8 @@ impl Session {
                 peer.wanted = Some(wanted.collect());
                 self.show(id);
             }
-            Some(Message::Leave {}) => self.part(id),
+            Some(Message::Leave {}) => self.part(id, "left"),
             Some(Message::Up { .. }) | None => {}
-        }
-    }
-
-    /// Asks the sender of a layer for a key frame, not too often.
-    fn ask_key(&mut self, source: ClientId, layer: u8) {
-        let now = self.now;
-        let layer = self.peers.get_mut(&source).and_then(|peer| peer.layers.get_mut(usize::from(layer)));
-        let Some(layer) = layer else { return };
-        if layer.asked.is_some_and(|at| now.saturating_duration_since(at) < KEY_INTERVAL) {
-            return;
-        }
-        let Some(stream) = layer.stream else { return };
-        layer.asked = Some(now);
-        self.mutate(source, |rtc| {
-            if let Some(stream) = rtc.direct_api().stream_rx(&stream) {
-                stream.request_keyframe(KeyframeRequestKind::Pli);
-            }
-        });
-    }
-
-    fn on_packet(&mut self, id: ClientId, packet: &RtpPacket) {
-        let Some(peer) = self.peers.get_mut(&id) else { return };
-        let stream = packet.header.ssrc;
-        let values = &packet.header.ext_vals;
-        if let (Some(number), Some(sent)) = (values.transport_cc, values.abs_send_time) {
-            peer.arrivals.on_packet(packet.timestamp, number, sent, packet.payload.len() + HEADERS);
-        }
-        let known = peer.streams.get(&*stream).copied();
-        let found = known.or_else(|| {
-            let mut api = peer.rtc.direct_api();
-            api.stream_rx(&stream).map(|found| (found.mid(), found.rid()))
-        });
-        let Some((mid, rid)) = found else { return };
-        if known.is_none() && peer.streams.len() < 64 {
-            peer.streams.insert(*stream, (mid, rid));
-        }
-        if Some(mid) == peer.audio {
-            return self.forward_audio(id, packet);
-        }
-        if Some(mid) != peer.video || packet.payload.is_empty() {
-            return;
-        }
-        let Some(index) = layer_of(rid) else { return };
-        let layer = &mut peer.layers[index];
-        layer.stream = Some(stream);
-        layer.meter.add(packet.payload.len());
-        let Ok(descriptor) = Vp8Descriptor::parse(&packet.payload) else { return };
-        let arrival = Arrival {
-            sequence: *packet.seq_no,
-            timestamp: packet.header.timestamp,
-            at: packet.timestamp,
-            descriptor,
-            key: descriptor.starts_keyframe(&packet.payload),
-        };
-        self.forward_video(id, index as u8, &arrival, packet);
-    }
-
-    fn forward_video(&mut self, id: ClientId, layer: u8, arrival: &Arrival, packet: &RtpPacket) {
-        let mut leaving = Vec::new();
-        for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
-            let Some(kind) = viewer.video_type else { continue };
-            let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
-            if slot.current != Some(layer) {
-                if slot.wanted != Some(layer) || !arrival.key {
-                    continue;
-                }
-                slot.continuity.switch(arrival);
-                slot.current = Some(layer);
-                slot.switches += 1;
-            }
-            let Some(departure) = slot.continuity.pass(arrival) else { continue };
-            let mut patch = arrival.descriptor.patch();
-            if let Some(picture) = departure.picture {
-                patch = patch.picture_id(picture);
-            }
-            if let Some(index) = departure.base_layer {
-                patch = patch.tl0_pic_idx(index);
-            }
-            let payload = packet.payload.clone();
-            let mut write = RtpWrite::new(
-                kind,
-                departure.sequence.into(),
-                departure.timestamp,
-                packet.timestamp,
-                payload,
-            )
-            .marker(packet.header.marker)
-            .nackable(true);
-            if let Ok(patch) = patch.build() {
-                write = write.vp8_patch(patch);
-            }
-            leaving.push((viewer.id, slot.mid, write));
-        }
-        for (viewer, mid, write) in leaving {
-            self.forwarded += 1;
-            self.mutate(viewer, |rtc| {
-                if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
-                    stream.write_rtp(write);
-                }
-            });
-        }
-    }
-
-    fn forward_audio(&mut self, id: ClientId, packet: &RtpPacket) {
-        let values = &packet.header.ext_vals;
-        if values.voice_activity != Some(false) && values.audio_level.is_some_and(|level| level > SPEECH) {
-            let when = self.when();
-            self.room.on_speech(when, id);
-        }
-        let mut leaving = Vec::new();
-        for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
-            let Some(kind) = viewer.audio_type else { continue };
-            let own = viewer.ears.iter().position(|ear| ear.source == Some(id));
-            let Some(at) = own.or_else(|| viewer.ears.iter().position(|ear| ear.source.is_none())) else {
-                continue;
-            };
-            let ear = &mut viewer.ears[at];
-            ear.source = Some(id);
-            ear.sequence += 1;
-            let write = RtpWrite::new(
-                kind,
-                ear.sequence.into(),
-                packet.header.timestamp,
-                packet.timestamp,
-                packet.payload.clone(),
-            )
-            .marker(packet.header.marker);
-            leaving.push((viewer.id, ear.mid, write));
-        }
-        for (viewer, mid, write) in leaving {
-            self.mutate(viewer, |rtc| {
-                if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
-                    stream.write_rtp(write);
-                }
-            });
         }
     }
 }
@@ -569,4 +444,5 @@ pub(crate) const fn policy_name(policy: RoomPolicy) -> &'static str {
 }
 
 mod decide;
+mod media;
 mod state;

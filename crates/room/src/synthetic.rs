@@ -21,6 +21,12 @@ const FPS: f64 = 25.0;
 const PAYLOAD: usize = 1100;
 /// Interval of reports.
 const REPORT: Duration = Duration::from_millis(200);
+/// Interval of packets of sound, as of Opus.
+const SOUND_EVERY: Duration = Duration::from_millis(20);
+/// Payload of a packet of sound: 32 kb/s.
+const SOUND: [u8; 80] = [0; 80];
+/// RTP timestamps from one packet of sound to the next.
+const SOUND_STEP: u32 = 960;
 
 /// One layer: its name, its share of the bitrate, a key frame, and a frame that repeats it.
 struct Pattern {
@@ -60,17 +66,36 @@ struct Sending {
     on: bool,
 }
 
+/// Equipment of a synthetic participant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Equipment {
+    /// Bitrate of its camera at best, bit/s.
+    pub camera: f64,
+    /// Sections on which it watches.
+    pub slots: usize,
+    /// Sections on which it hears; 0 for none, and no microphone.
+    pub ears: usize,
+    /// Whether it has this room's data channel: one without, as a foreign client, is held by REMB.
+    pub channel: bool,
+}
+
 /// Counts of a synthetic participant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes of media received.
+    /// Bytes of video received.
     pub received: u64,
-    /// Packets of media received.
+    /// Packets of video received.
     pub packets: u64,
-    /// Bytes of media sent.
+    /// Bytes of video sent.
     pub sent: u64,
+    /// Packets of sound sent.
+    pub spoken: u64,
+    /// Packets of sound received.
+    pub heard: u64,
     /// Notices followed.
     pub notices: u64,
+    /// REMBs followed.
+    pub rembs: u64,
     /// Key frames asked of it.
     pub keys: u64,
     /// Views with at least one reason.
@@ -84,6 +109,9 @@ pub struct Synthetic {
     due: Instant,
     pending: Option<SdpPendingOffer>,
     mid: Mid,
+    /// Where its sound leaves, and the number of the latest packet.
+    sound: Option<(Mid, u64)>,
+    next_sound: Instant,
     layers: Vec<Sending>,
     channel: Option<ChannelId>,
     next_frame: Instant,
@@ -103,15 +131,27 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Makes a participant at an address with a camera of `cap` bit/s and some slots; returns its offer too.
+    /// Makes a participant at an address with a camera of `camera` bit/s and some slots, without sound; returns its offer too.
     ///
     /// # Errors
-    /// The address cannot be a candidate.
+    /// Nothing can be offered.
     pub fn new(
         now: Instant,
         address: SocketAddr,
-        cap: f64,
+        camera: f64,
         slots: usize,
+    ) -> Result<(Self, SdpOffer), RtcError> {
+        Self::equipped(now, address, Equipment { camera, slots, ears: 0, channel: true })
+    }
+
+    /// Makes a participant at an address; returns its offer too.
+    ///
+    /// # Errors
+    /// Nothing can be offered.
+    pub fn equipped(
+        now: Instant,
+        address: SocketAddr,
+        equipment: Equipment,
     ) -> Result<(Self, SdpOffer), RtcError> {
         let mut rtc = Rtc::builder()
             .clear_codecs()
@@ -129,10 +169,18 @@ impl Synthetic {
             simulcast.add_send_layer(SimulcastLayer::new(layer.name));
         }
         let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
-        for _ in 0..slots {
+        for _ in 0..equipment.slots {
             change.add_media(MediaKind::Video, Direction::RecvOnly, None, None, None);
         }
-        change.add_channel("room".to_owned());
+        let speaks = equipment.ears > 0;
+        let sound =
+            speaks.then(|| (change.add_media(MediaKind::Audio, Direction::SendOnly, None, None, None), 1000));
+        for _ in 0..equipment.ears {
+            change.add_media(MediaKind::Audio, Direction::RecvOnly, None, None, None);
+        }
+        if equipment.channel {
+            change.add_channel("room".to_owned());
+        }
         let Some((offer, pending)) = change.apply() else {
             return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
         };
@@ -152,13 +200,15 @@ impl Synthetic {
             due: now,
             pending: Some(pending),
             mid,
+            sound,
+            next_sound: now,
             layers,
             channel: None,
             next_frame: now,
             frame: 0,
             next_report: now,
             connected: false,
-            cap,
+            cap: equipment.camera,
             estimate: 0.0,
             limit: 0.0,
             notice: 0,
@@ -270,7 +320,11 @@ impl Synthetic {
     /// When [`Self::advance`] has to be called at the latest.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
-        self.due.min(if self.connected { self.next_frame.min(self.next_report) } else { self.due })
+        if !self.connected {
+            return self.due;
+        }
+        let sound = self.sound.map_or(self.due, |_| self.next_sound);
+        self.due.min(self.next_frame).min(self.next_report).min(sound)
     }
 
     /// The next datagram to send.
@@ -290,6 +344,10 @@ impl Synthetic {
         if self.connected && now >= self.next_frame {
             self.next_frame = (self.next_frame + Duration::from_secs_f64(1.0 / FPS)).max(now);
             self.send_frame(now);
+        }
+        if self.connected && now >= self.next_sound {
+            self.next_sound = (self.next_sound + SOUND_EVERY).max(now);
+            self.send_sound(now);
         }
         if self.connected && now >= self.next_report {
             self.next_report = now + REPORT;
@@ -331,11 +389,21 @@ impl Synthetic {
                 }
             }
             Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => self.estimate = estimate.as_f64(),
+            // A browser sends no more than the latest REMB says.
+            Event::EgressBitrateEstimate(BweKind::Remb { estimate, .. }) => {
+                self.counts.rembs += 1;
+                self.limit = estimate.as_f64();
+            }
             Event::RtpPacket(packet) => {
-                self.counts.packets += 1;
-                self.counts.received += packet.payload.len() as u64;
                 let ssrc = packet.header.ssrc;
                 let mid = self.rtc.direct_api().stream_rx(&ssrc).map(|stream| stream.mid());
+                let media = mid.and_then(|mid| self.rtc.media(mid));
+                if media.is_some_and(|media| media.kind() == MediaKind::Audio) {
+                    self.counts.heard += 1;
+                    return;
+                }
+                self.counts.packets += 1;
+                self.counts.received += packet.payload.len() as u64;
                 if let Some(mid) = mid {
                     let (latest, longest) =
                         self.gaps.entry(mid).or_insert((packet.timestamp, Duration::ZERO));
@@ -420,5 +488,38 @@ impl Synthetic {
                 });
             }
         }
+    }
+
+    fn send_sound(&mut self, now: Instant) {
+        let Some((mid, sequence)) = self.sound else { return };
+        let params = self.rtc.codec_config().params();
+        let Some(kind) = params.iter().find(|one| one.spec().codec == Codec::Opus).map(|one| one.pt()) else {
+            return;
+        };
+        self.sound = Some((mid, sequence + 1));
+        self.counts.spoken += 1;
+        let time = (sequence as u32).wrapping_mul(SOUND_STEP);
+        let write = RtpWrite::new(kind, sequence.into(), time, now, SOUND.to_vec());
+        self.mutate(|rtc| {
+            if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
+                stream.write_rtp(write);
+            }
+        });
+    }
+
+    /// Sends a packet of any payload in place of a part of its smallest picture, as a broken or hostile client may.
+    pub fn send_payload(&mut self, now: Instant, payload: &[u8]) {
+        let params = self.rtc.codec_config().params();
+        let kind = params.iter().find(|one| one.spec().codec == Codec::Vp8).map(|one| one.pt());
+        let (Some(kind), Some(layer)) = (kind, self.layers.first_mut()) else { return };
+        layer.sequence += 1;
+        let (rid, sequence, mid) = (layer.rid, layer.sequence, self.mid);
+        let values = ExtensionValues { mid: Some(mid), rid: Some(rid), ..Default::default() };
+        let write = RtpWrite::new(kind, sequence.into(), 0, now, payload.to_vec()).ext_vals(values);
+        self.mutate(|rtc| {
+            if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, Some(rid)) {
+                stream.write_rtp(write);
+            }
+        });
     }
 }

@@ -1,6 +1,8 @@
 //! The tests of the room: one program, which links once.
 
 mod allocator;
+mod clients;
+mod faults;
 mod loopback;
 mod parsers;
 mod virtual_time;

@@ -109,6 +109,23 @@ fn losses_an_absence_and_lies_stay_with_their_participant() {
 }
 
 #[test]
+fn a_link_that_loses_all_for_a_while_keeps_its_seat() {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..3).for_each(|_| world.add(0.8e6, WIDE, 3));
+    world.run_until(12.0);
+    let id = world.guests[0].id;
+    // Longer than ICE's own time, shorter than with the grace: the way is lost, the seat is not.
+    world.guests[0].loses = 1;
+    world.run_until(30.0);
+    assert_eq!(world.session.members(), 3);
+    world.guests[0].loses = 0;
+    world.run_until(50.0);
+    let received = world.received_until(55.0);
+    assert!(received[0] > 0.5e6, "{received:?}");
+    assert_eq!((world.session.members(), world.guests[0].id), (3, id));
+}
+
+#[test]
 fn a_change_of_network_keeps_the_seat_and_the_pictures() {
     let mut world = World::new(config(RoomPolicy::Plain));
     (0..3).for_each(|_| world.add(0.8e6, WIDE, 3));

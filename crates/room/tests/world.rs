@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use airbound_room::link::Link;
 use airbound_room::session::{Join, Session};
-use airbound_room::synthetic::Synthetic;
+use airbound_room::synthetic::{Equipment, Synthetic};
 use airbound_senders::conference::room::RoomConfig;
 
 static PREPARED: Once = Once::new();
@@ -17,16 +17,67 @@ pub(crate) fn prepare() {
     PREPARED.call_once(airbound_room::prepare);
 }
 
+/// A clock that is ahead of the room's, and runs at another speed.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    pub(crate) ahead: Duration,
+    pub(crate) speed: f64,
+}
+
 /// A participant and its half-duplex link.
 pub(crate) struct Guest {
     pub(crate) id: u16,
     pub(crate) synthetic: Synthetic,
     pub(crate) link: Link,
+    /// Where the room sees it.
     pub(crate) address: SocketAddr,
     /// Each packet of this number is lost; 0 for none.
     pub(crate) loses: u64,
-    /// Time that passes for it beside that of the room: its clock is wrong.
+    /// Each packet of this number is overtaken by those of the next 25 ms; 0 for none.
+    pub(crate) late: u64,
+    /// Nothing leaves it or reaches it.
     pub(crate) away: bool,
+    /// It takes and does everything at these intervals only, as a process that gets no time.
+    pub(crate) naps: Duration,
+    wakes: Instant,
+    inbox: Vec<Vec<u8>>,
+    pub(crate) clock: Clock,
+}
+
+impl Guest {
+    fn local(&self, start: Instant, now: Instant) -> Instant {
+        start + self.clock.ahead + now.saturating_duration_since(start).mul_f64(self.clock.speed)
+    }
+
+    /// When it acts next, by the room's clock.
+    fn due(&self, start: Instant) -> Instant {
+        let own = self.synthetic.next_deadline().saturating_duration_since(start + self.clock.ahead);
+        let due = start + own.div_f64(self.clock.speed);
+        if self.naps.is_zero() { due } else { due.max(self.wakes) }
+    }
+
+    fn act(&mut self, start: Instant, now: Instant, server: SocketAddr) {
+        if !self.naps.is_zero() {
+            if now < self.wakes {
+                return;
+            }
+            self.wakes = now + self.naps;
+        }
+        let local = self.local(start, now);
+        for bytes in std::mem::take(&mut self.inbox) {
+            self.synthetic.receive(local, server, &bytes);
+        }
+        if self.synthetic.next_deadline() <= local {
+            self.synthetic.advance(local);
+        }
+    }
+
+    /// The delay of the packet of a number, beside that of the link; `None` if it is lost.
+    fn fate(&self, count: u64) -> Option<Duration> {
+        let lost = self.away || self.loses > 0 && count.is_multiple_of(self.loses);
+        let late = self.late > 0 && count.is_multiple_of(self.late);
+        (!lost).then_some(if late { Duration::from_millis(25) } else { Duration::ZERO })
+    }
 }
 
 /// A datagram under way: whether it goes to the room, the address of its guest, its bytes.
@@ -54,9 +105,16 @@ impl World {
 
     /// Adds a participant behind a link of a rate in bit/s.
     pub(crate) fn add(&mut self, camera: f64, rate: f64, slots: usize) {
+        let clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
+        self.seat(Equipment { camera, slots, ears: 0, channel: true }, rate, clock);
+    }
+
+    /// Adds a participant of some equipment and clock.
+    pub(crate) fn seat(&mut self, equipment: Equipment, rate: f64, clock: Clock) {
         let number = self.guests.len() + 1;
         let address: SocketAddr = format!("10.1.{number}.1:4000").parse().expect("an address");
-        let (mut synthetic, offer) = Synthetic::new(self.now, address, camera, slots).expect("an offer");
+        let local = self.start + clock.ahead + (self.now - self.start).mul_f64(clock.speed);
+        let (mut synthetic, offer) = Synthetic::equipped(local, address, equipment).expect("an offer");
         let join = Join {
             name: format!("guest {number}"),
             host: false,
@@ -67,7 +125,19 @@ impl World {
         let joined = self.session.join(self.now, join).expect("a seat");
         synthetic.accept(joined.answer).expect("the answer fits");
         let link = Link::new(rate, Duration::from_millis(10));
-        self.guests.push(Guest { id: joined.id, synthetic, link, address, loses: 0, away: false });
+        self.guests.push(Guest {
+            id: joined.id,
+            synthetic,
+            link,
+            address,
+            loses: 0,
+            late: 0,
+            away: false,
+            naps: Duration::ZERO,
+            wakes: self.now,
+            inbox: Vec::new(),
+            clock,
+        });
     }
 
     /// Runs until a time after the start.
@@ -81,28 +151,30 @@ impl World {
     fn step(&mut self, end: Instant) {
         self.collect();
         let wire = self.wire.keys().next().map_or(end, |(at, _)| *at);
-        let guests =
-            self.guests.iter().filter(|guest| !guest.away).map(|guest| guest.synthetic.next_deadline());
+        let guests = self.guests.iter().filter(|guest| !guest.away).map(|guest| guest.due(self.start));
         let next = guests.fold(self.session.next_deadline().min(wire), Instant::min);
         // Deadlines that have passed still take a little time, so that a loop of them ends.
         self.now = next.max(self.now + Duration::from_micros(10)).min(end);
-        while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= self.now) {
+        let (now, start) = (self.now, self.start);
+        while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
             let (to_server, address, bytes) = entry.remove();
             if to_server {
-                self.session.receive(self.now, address, &bytes);
+                self.session.receive(now, address, &bytes);
             } else if let Some(guest) =
                 self.guests.iter_mut().find(|guest| guest.address == address && !guest.away)
             {
-                guest.synthetic.receive(self.now, self.server, &bytes);
+                if guest.naps.is_zero() {
+                    guest.synthetic.receive(guest.local(start, now), self.server, &bytes);
+                } else {
+                    guest.inbox.push(bytes);
+                }
             }
         }
-        if self.session.next_deadline() <= self.now {
-            self.session.advance(self.now);
+        if self.session.next_deadline() <= now {
+            self.session.advance(now);
         }
         for guest in self.guests.iter_mut().filter(|guest| !guest.away) {
-            if guest.synthetic.next_deadline() <= self.now {
-                guest.synthetic.advance(self.now);
-            }
+            guest.act(start, now, self.server);
         }
     }
 
@@ -111,23 +183,30 @@ impl World {
         while let Some((address, bytes)) = self.session.poll_datagram() {
             let Some(guest) = self.guests.iter_mut().find(|guest| guest.address == address) else { continue };
             self.count += 1;
-            let lost = guest.loses > 0 && self.count.is_multiple_of(guest.loses);
-            if let Some(at) = guest.link.pass(now, bytes.len()).filter(|_| !lost) {
-                self.wire.insert((at, self.count), (false, address, bytes));
+            let (passed, fate) = (guest.link.pass(now, bytes.len()), guest.fate(self.count));
+            if let (Some(at), Some(later)) = (passed, fate) {
+                self.wire.insert((at + later, self.count), (false, address, bytes));
             }
         }
         for guest in &mut self.guests {
             while let Some((_, bytes)) = guest.synthetic.poll_datagram() {
                 self.count += 1;
-                let lost = guest.away || guest.loses > 0 && self.count.is_multiple_of(guest.loses);
-                if let Some(at) = guest.link.pass(now, bytes.len()).filter(|_| !lost) {
-                    self.wire.insert((at, self.count), (true, guest.address, bytes));
+                let (passed, fate) = (guest.link.pass(now, bytes.len()), guest.fate(self.count));
+                if let (Some(at), Some(later)) = (passed, fate) {
+                    self.wire.insert((at + later, self.count), (true, guest.address, bytes));
                 }
             }
         }
     }
 
-    /// Bytes of media that each participant received between now and a later time.
+    /// The datagrams that are on their way to the room.
+    #[allow(dead_code, reason = "the examples do not need it")]
+    pub(crate) fn under_way(&self) -> Vec<(SocketAddr, Vec<u8>)> {
+        let to_room = self.wire.values().filter(|(to_server, ..)| *to_server);
+        to_room.map(|(_, address, bytes)| (*address, bytes.clone())).collect()
+    }
+
+    /// Rates of video in bit/s that each participant receives from now until a later time.
     pub(crate) fn received_until(&mut self, seconds: f64) -> Vec<f64> {
         let before: Vec<u64> = self.guests.iter().map(|guest| guest.synthetic.counts().received).collect();
         let began = self.now;

@@ -187,6 +187,32 @@ fn a_lower_bound_is_probed_in_the_natural_state_alone() {
 }
 
 #[test]
+fn a_downlink_is_estimated_anew_after_a_fault_unless_it_gives_way() {
+    let begun = |policy, other: [u64; 2]| {
+        let mut session = Session::new(policy, 4);
+        (0..4).for_each(|member| session.estimates(member, [3000, 9000], EstimateKind::AtLeast));
+        session.room.on_path(at(0), ClientId(0), false);
+        session.run(6000);
+        let before = session.actions.len();
+        for step in 0..100 {
+            // Losses for 5 s; the estimate stays low after them.
+            session.room.on_path(at(session.now), ClientId(0), step < 50);
+            session.estimates(0, other, EstimateKind::Exact);
+            (1..4).for_each(|member| session.estimates(member, [3000, 9000], EstimateKind::AtLeast));
+            session.run(100);
+        }
+        let begins = session.actions[before..].iter().filter_map(|action| match action {
+            Action::Begin { member, rate } => Some((*member, *rate)),
+            _ => None,
+        });
+        begins.collect::<Vec<_>>()
+    };
+    // After 1 s without trouble, and again 2 s later.
+    assert_eq!(begun(RoomPolicy::Plain, [300, 200]), [(ClientId(0), kbps(200)); 2]);
+    assert_eq!(begun(RoomPolicy::Plum, [700, 900]), []);
+}
+
+#[test]
 fn the_latest_speakers_are_forwarded() {
     let mut session = Session::new(RoomPolicy::LastN, 5);
     session

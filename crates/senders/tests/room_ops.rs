@@ -1,8 +1,9 @@
 //! Any order of joins, layers, estimates, views and policies: a room keeps to its estimates and requests, and its reasons are true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airbound_senders::conference::ClientId;
+use airbound_senders::conference::plum::State;
 use airbound_senders::conference::room::{
     Action, Constraint, Estimate, EstimateKind, MOST_LAYERS, Reason, Room, RoomConfig, RoomPolicy, Viewing,
 };
@@ -21,6 +22,7 @@ enum Op {
     Up(u8, u16, bool),
     Down(u8, u16, bool, u16),
     Speech(u8),
+    Path(u8, bool),
     Acknowledge(u8, u8),
     Policy(u8),
     Server(Option<u16>),
@@ -44,6 +46,7 @@ struct Known {
     views: BTreeMap<ClientId, Vec<Viewing>>,
     down: BTreeMap<ClientId, Estimate>,
     forwarded: BTreeMap<(ClientId, ClientId), Option<u8>>,
+    told: BTreeSet<ClientId>,
 }
 
 fn drive(ops: &[Op]) {
@@ -62,6 +65,7 @@ fn drive(ops: &[Op]) {
                 known.layers.remove(&id(*member));
                 known.views.remove(&id(*member));
                 known.down.remove(&id(*member));
+                known.told.remove(&id(*member));
                 known.forwarded.retain(|(viewer, _), _| *viewer != id(*member));
             }
             Op::Layers(member, rates) => {
@@ -99,6 +103,12 @@ fn drive(ops: &[Op]) {
                 }
             }
             Op::Speech(member) => room.on_speech(now, id(*member)),
+            Op::Path(member, trouble) => {
+                room.on_path(now, id(*member), *trouble);
+                if room.members().any(|other| other == id(*member)) {
+                    known.told.insert(id(*member));
+                }
+            }
             Op::Acknowledge(member, sequence) => room.on_acknowledged(id(*member), u32::from(*sequence)),
             Op::Policy(policy) => {
                 let policy =
@@ -120,6 +130,11 @@ fn drive(ops: &[Op]) {
                     while let Some(action) = room.poll_action(now) {
                         if let Action::Forward { viewer, source, layer } = action {
                             known.forwarded.insert((viewer, source), layer);
+                        }
+                        if let Action::Begin { member, rate } = action {
+                            assert!(known.told.contains(&member), "nothing is known of {member:?}'s path");
+                            assert_eq!(known.down.get(&member).map(|down| down.rate), Some(rate));
+                            assert_eq!(room.state(member), Some(State::Natural), "{member:?} gives way");
                         }
                     }
                     check(&room, &known, now);

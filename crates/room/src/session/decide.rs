@@ -8,6 +8,8 @@ use super::*;
 const DOUBTFUL: f64 = 2.0;
 /// Rate of a REMB that limits nothing, bit/s.
 const NO_LIMIT: u64 = 1_000_000_000;
+/// Lowest rate from which a downlink is estimated anew, bit/s.
+const LEAST_BEGINNING: u64 = 100_000;
 /// Time for which a queue that was seen contradicts a higher claim.
 const CONTRADICTS: Duration = Duration::from_secs(2);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
@@ -19,20 +21,25 @@ impl Session {
         self.ticks += 1;
         let (now, when) = (self.now, self.when());
         self.left.retain(|(.., at)| now.saturating_duration_since(*at) < RESUME);
-        let gone: Vec<ClientId> = self
-            .peers
-            .values()
-            .filter(|peer| {
-                !peer.rtc.is_alive()
-                    || !peer.connected && now.saturating_duration_since(peer.joined) > JOIN_DEADLINE
-            })
-            .map(|peer| peer.id)
-            .collect();
-        gone.into_iter().for_each(|id| self.part(id));
+        let past = |since: Instant, time: Duration| now.saturating_duration_since(since) > time;
+        let gone = |peer: &Peer| {
+            if !peer.rtc.is_alive() {
+                Some("left: the connection has ended")
+            } else if peer.lost.is_some_and(|at| past(at, GRACE)) {
+                Some("left: nothing arrives any more")
+            } else if !peer.connected && past(peer.joined, JOIN_DEADLINE) {
+                Some("left: it did not connect in time")
+            } else {
+                None
+            }
+        };
+        let gone: Vec<_> = self.peers.values().filter_map(|peer| Some((peer.id, gone(peer)?))).collect();
+        gone.into_iter().for_each(|(id, why)| self.part(id, why));
         for peer in self.peers.values_mut() {
             peer.messages = 0;
             peer.received.tick();
             peer.sent.tick();
+            peer.sound.tick();
             let rates: Vec<BitRate> = peer
                 .layers
                 .iter_mut()
@@ -43,6 +50,11 @@ impl Session {
                 })
                 .collect();
             self.room.on_layers(when, peer.id, &rates);
+            let lately = |at: Option<Instant>| at.is_some_and(|at| now.saturating_duration_since(at) <= TICK);
+            let waits =
+                [peer.arrivals.full(), peer.downlink.fell(), peer.uplink.fell()].into_iter().any(lately);
+            let lost = std::mem::take(&mut peer.trouble);
+            self.room.on_path(when, peer.id, waits || lost);
             let own = peer.arrivals.estimate();
             if peer.claim > 0.0 || own.is_some() {
                 // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple. Where a queue contradicts
@@ -122,6 +134,13 @@ impl Session {
                     }
                 }
                 Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
+                Some(Action::Begin { member, rate }) => {
+                    // From nothing no probe would start.
+                    let rate = Bitrate::bps(rate.as_bps().max(LEAST_BEGINNING));
+                    self.mutate(member, |rtc| rtc.bwe().reset(rate));
+                    let name = self.name(member).to_owned();
+                    self.note(format!("{name}'s downlink is estimated anew: nothing is lost any more"));
+                }
                 Some(Action::Probe { member, rate }) => {
                     if let Some(peer) = self.peers.get_mut(&member) {
                         peer.probe = rate.map(|rate| rate.as_bps() as f64);

@@ -100,7 +100,7 @@ try {
   check("a reload keeps the seat", back.id === id && back.frames.some((count) => count > 25), [id, back.id, back.frames]);
 
   ben.goto("chrome://crash").catch(() => {});
-  const [alone, time] = await until(30, () => read(ann), (now) => now.views.length === 0);
+  const [alone, time] = await until(45, () => read(ann), (now) => now.views.length === 0);
   check("a crashed tab loses its seat", alone.views.length === 0, { time });
 } finally {
   for (const one of started) await one.close().catch(() => {});

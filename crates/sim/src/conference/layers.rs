@@ -63,7 +63,7 @@ impl Layered {
                 Action::Forward { viewer, source, layer } => {
                     self.chosen[usize::from(viewer.0)][usize::from(source.0)] = layer;
                 }
-                Action::Probe { .. } => {}
+                Action::Probe { .. } | Action::Begin { .. } => {}
             }
         }
     }

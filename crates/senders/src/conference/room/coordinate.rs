@@ -53,6 +53,11 @@ impl Link {
         self.state != State::Natural
     }
 
+    /// One of its directions gives way to the other, but for a look.
+    pub(super) const fn gives_way(&self) -> bool {
+        self.looking || !matches!(self.state, State::Natural)
+    }
+
     /// Releases the link, as another policy needs none of it.
     pub(super) fn release(&mut self) {
         *self = Self { up: self.up, down: self.down, ..Self::new(self.weight) };

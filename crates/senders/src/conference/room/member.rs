@@ -5,6 +5,7 @@ use airbound_units::{BitRate, Instant, Span};
 use super::choice::{MOST_LAYERS, Wish};
 use super::config::RoomConfig;
 use super::coordinate::Link;
+use super::recovery::Recovery;
 use crate::conference::plum::{ClientId, Outbox};
 
 /// Upper limit of the sources that one viewer can ask for.
@@ -55,6 +56,11 @@ impl Watched {
         (config.dwell * (1 << self.doubled)).min(config.longest_dwell)
     }
 
+    /// Forgets the steps that were taken back.
+    pub(super) fn forgive(&mut self) {
+        self.doubled = 0;
+    }
+
     /// Follows a choice: down at once, up once it has fitted for the dwell time.
     pub(super) fn follow(&mut self, target: Option<u8>, now: Instant, config: &RoomConfig) -> Option<Step> {
         let first = self.first;
@@ -89,6 +95,7 @@ pub(super) struct Member {
     pub(super) watched: Vec<Watched>,
     pub(super) spoke: Instant,
     pub(super) probe: Option<BitRate>,
+    pub(super) recovery: Recovery,
 }
 
 impl Member {
@@ -100,6 +107,7 @@ impl Member {
             watched: Vec::new(),
             spoke: Instant::ZERO,
             probe: None,
+            recovery: Recovery::default(),
         }
     }
 

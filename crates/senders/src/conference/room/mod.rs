@@ -35,6 +35,7 @@ mod coordinate;
 mod estimate;
 mod member;
 mod reason;
+mod recovery;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,9 +47,10 @@ pub use config::{RoomConfig, RoomPolicy};
 use coordinate::Coordinator;
 pub use estimate::{Estimate, EstimateKind};
 pub use member::{MOST_VIEWS, Viewing};
-use member::{Member, Step};
+use member::{Member, Step, Watched};
 pub use reason::{Constraint, Reason, SenderReason};
 use reason::{Decided, binding_of};
+use recovery::Found;
 
 use super::plum::{ClientId, Notice, State};
 use super::problem::{Problem, Share};
@@ -78,6 +80,13 @@ pub enum Action {
         member: ClientId,
         /// The rate.
         rate: Option<BitRate>,
+    },
+    /// Estimate the downlink of a member anew, from a rate on: what its congestion control has learnt of losses is of a fault that is over.
+    Begin {
+        /// The member.
+        member: ClientId,
+        /// The rate.
+        rate: BitRate,
     },
 }
 
@@ -206,6 +215,16 @@ impl Room {
         self.coordinator.stale |= own.link.down.is_none();
         own.link.down = Some(estimate);
         self.urgent |= self.exceeds(member);
+    }
+
+    /// Takes whether packets are lost or wait on a member's link now, in either direction. A member of whom this is told is told back when its
+    /// downlink has to be estimated anew ([`Action::Begin`]): after a fault, once nothing was lost and nothing waited for a second.
+    pub fn on_path(&mut self, now: Instant, member: ClientId, trouble: bool) {
+        self.at(now);
+        let now = self.now;
+        if let Some(member) = self.members.get_mut(&member) {
+            member.recovery.on_path(now, trouble);
+        }
     }
 
     /// Notes that a member speaks.
@@ -417,6 +436,19 @@ impl Room {
                 }
                 let (source, layer) = (wish.source, wish.current);
                 self.actions.push_back(Action::Forward { viewer: *viewer, source, layer });
+            }
+            if let Some(down) = member.link.down {
+                let sent = member.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
+                let up = member.link.up.map_or(0, |up| up.rate.min(config.source).as_bps());
+                let estimated = [down.rate.as_bps(), up].map(|rate| rate as f64);
+                let carried = [demand.used(), sent].map(|rate| rate as f64);
+                match member.recovery.look(now, estimated, carried, member.link.gives_way()) {
+                    Found::Nothing => {}
+                    Found::Begin => {
+                        self.actions.push_back(Action::Begin { member: *viewer, rate: down.rate })
+                    }
+                    Found::Over => member.watched.iter_mut().for_each(Watched::forgive),
+                }
             }
             let wanted = probe_of(&member.link, demand, now, &config);
             if differs(member.probe, wanted) {
