@@ -2,7 +2,7 @@
 # Usage: scripts/require.sh TOOL...
 # Checks that each tool is installed. Installs Debian packages (as root), rustup components and crates; for other missing tools it prints
 # how to install them, and exits with 1.
-# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only); chromium aioquic (for recipes of docs/use/emulate.md)
+# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only), qemu-arm64 (for its --arch arm64); chromium aioquic (for recipes of docs/use/emulate.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -104,6 +104,14 @@ require_qemu() {
     fail "QEMU for x86" "sudo apt-get install --no-install-recommends qemu-system-x86"
 }
 
+# What `airbound lab --arch arm64` needs more: QEMU, a cross compiler for the driver.
+require_qemu_arm64() {
+    has qemu-system-aarch64 && has aarch64-linux-gnu-gcc && return
+    debian qemu-system-arm gcc-aarch64-linux-gnu && has qemu-system-aarch64 && has aarch64-linux-gnu-gcc && return
+    fail "QEMU for arm64 and its cross compiler" \
+        "sudo apt-get install --no-install-recommends qemu-system-arm gcc-aarch64-linux-gnu"
+}
+
 require_chromium() {
     has chromium && return
     debian chromium && has chromium && return
@@ -126,6 +134,7 @@ for tool in "$@"; do
         rustfmt) require_component rustfmt fmt rustfmt ;;
         clippy) require_component clippy clippy rust-clippy ;;
         qemu) require_qemu ;;
+        qemu-arm64) require_qemu_arm64 ;;
         chromium) require_chromium ;;
         aioquic) require_aioquic ;;
         *)

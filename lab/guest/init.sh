@@ -212,8 +212,8 @@ take_record() {
     wait "$medium" || fail "the medium"
     echo "lab: played at $(cut -d ' ' -f 1 /proc/uptime) s"
     load_modules late
-    for try in $(seq 50); do [ -b /dev/pmem0 ] && break; sleep 0.1; done
-    airbound lab guest pack /dev/pmem0 >/run/pack.log 2>&1 || fail "the record"
+    for try in $(seq 50); do [ -b "$record" ] && break; sleep 0.1; done
+    airbound lab guest pack "$record" >/run/pack.log 2>&1 || fail "the record"
     echo "lab: complete"
 }
 

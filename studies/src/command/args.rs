@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use airbound_console::Verbosity;
-use airbound_lab::host::Kernel;
+use airbound_lab::host::{Arch, Kernel};
 use clap::{Args, Parser, Subcommand};
 
 /// Studies of Airbound: papers reproduced, the simulator validated, the agent demonstrated. `airbound` starts this program.
@@ -38,12 +38,15 @@ pub(super) enum Lab {
     Faults(LabFaults),
 }
 
-/// Kernel and cache.
+/// Kernel, architecture and cache.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LabBuild {
     /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
     #[arg(long, value_name = "SERIES", default_value_t)]
     pub(super) kernel: Kernel,
+    /// Architecture of the machine: x86_64 or arm64, on which the kernel is 6.12
+    #[arg(long, value_name = "ARCH", default_value_t)]
+    pub(super) arch: Arch,
     /// Cache folder for packages and builds [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
@@ -135,6 +138,10 @@ pub(super) struct Validate {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "SERIES", default_value_t)]
     pub(super) kernel: airbound_lab::host::Kernel,
+    /// lab: architecture of the machine, x86_64 or arm64
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "ARCH", default_value_t)]
+    pub(super) arch: airbound_lab::host::Arch,
     /// lab: folder for what is fetched and built [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,

@@ -23,7 +23,7 @@ const QUICK: &str = "duration=\"4 s\"";
 pub(super) fn prepare(build: &LabBuild, verbosity: Verbosity) -> Result<Built, CommandError> {
     let program = product()?;
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
-    Ok(host::build(&cache, build.kernel, &program, &mut |step| progress(verbosity, step))?)
+    Ok(host::build(&cache, build.kernel.on(build.arch)?, &program, &mut |step| progress(verbosity, step))?)
 }
 
 /// Says the step under way; not on standard output, which may be read by a machine.

@@ -80,7 +80,7 @@ fn lab(
     let setting = LabSetting {
         program: &program,
         cache: &cache,
-        kernel: validate.kernel,
+        kernel: validate.kernel.on(validate.arch)?,
         only: validate.only.as_deref(),
         out: validate.out.as_deref(),
         say: &say,

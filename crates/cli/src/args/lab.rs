@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use airbound_lab::host::Kernel;
+use airbound_lab::host::{Arch, Kernel};
 use airbound_lab::plan;
 use airbound_units::Span;
 use clap::{Args, Subcommand, ValueEnum};
@@ -32,12 +32,15 @@ pub(crate) enum Lab {
     Guest(LabGuest),
 }
 
-/// Kernel and cache.
+/// Kernel, architecture and cache.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabBuild {
     /// Kernel, by its first two numbers: 6.12, 7.2, or another that Debian 13's backports have
     #[arg(long, value_name = "SERIES", default_value_t)]
     pub(crate) kernel: Kernel,
+    /// Architecture of the machine: x86_64 or arm64, on which the kernel is 6.12
+    #[arg(long, value_name = "ARCH", default_value_t)]
+    pub(crate) arch: Arch,
     /// Cache folder for packages and builds [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,

@@ -120,7 +120,7 @@ fn request(run: &LabExec, commands: &[Written], warm_up: Span) -> Result<Request
     if let Some(text) = run.env.iter().find(wrong) {
         return Err(CliError::Input(format!("--env {text}: write NAME=VALUE, for example --env DEBUG=1")));
     }
-    let mut brought = Brought::default();
+    let mut brought = Brought::on(run.build.arch);
     run.with.iter().try_for_each(|path| brought.input(path))?;
     let mut placed = Vec::new();
     for command in commands {

@@ -13,7 +13,7 @@ use airbound_console::output;
 pub(super) fn prepare(build: &LabBuild, verbosity: Verbosity) -> Result<Built, CliError> {
     let cache = build.cache.clone().map_or_else(host::cache, Ok)?;
     let own = std::env::current_exe().map_err(CliError::io("find", Path::new("this program")))?;
-    Ok(host::build(&cache, build.kernel, &own, &mut |step| progress(verbosity, step))?)
+    Ok(host::build(&cache, build.kernel.on(build.arch)?, &own, &mut |step| progress(verbosity, step))?)
 }
 
 /// Says the step under way; not on standard output, which may be read by a machine.

@@ -3,15 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::arch::Arch;
 use super::kernel::{Kernel, Tree};
 use super::packages::{Packages, Source, stamp};
 use super::pinned::{Pin, Pinned};
-use super::{create, initramfs, turns, write};
+use super::{create, initramfs, kernel, turns, write};
 use crate::LabError;
 
 /// The parts that a machine boots from.
 #[derive(Debug, Clone)]
 pub struct Built {
+    /// The machine's architecture.
+    pub arch: Arch,
     /// The kernel's release.
     pub release: String,
     /// Whether it is the pinned one.
@@ -26,17 +29,15 @@ pub struct Built {
     pub turns: PathBuf,
 }
 
-/// The source of the tools, the same for all kernels.
-const TOOLS_FROM: Source = Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] };
 /// Debian packages of the programs in the machine.
 const TOOLS: [&str; 8] =
     ["busybox-static", "hostapd", "iw", "iperf3", "iproute2", "iputils-ping", "nftables", "util-linux"];
 
-/// Fetches missing packages, builds driver and initial file system. `program` is the `airbound` that runs inside; `say` is called with
-/// each step.
+/// Fetches missing packages, builds driver and initial file system. `program` is the `airbound` that runs inside, or the one by which that
+/// of the kernel's architecture is found; `say` is called with each step.
 ///
 /// # Errors
-/// A required program is not installed, a package cannot be fetched, or the build failed.
+/// A required program is not installed, there is no `airbound` of the architecture, a package cannot be fetched, or the build failed.
 pub fn build(
     cache: &Path,
     kernel: Kernel,
@@ -45,14 +46,20 @@ pub fn build(
 ) -> Result<Built, LabError> {
     let cache = &std::path::absolute(cache).map_err(LabError::io("find", cache.display().to_string()))?;
     create(cache)?;
+    let arch = kernel.arch();
+    let program = arch.program(program)?;
+    if arch != Arch::X86_64 {
+        kernel::check_host(arch)?;
+    }
     let source = Packages::of(cache, kernel.source());
-    let pin = Pin::of(&kernel.to_string());
+    let pin = Pin::of(&kernel.to_string(), arch);
     let (release, pinned) = choose(cache, kernel, pin.as_ref(), &source, say)?;
     // Versions of this program share the cache, so names include a hash of the parts.
-    let tools = cache.join(format!("tools-{}", stamp(TOOLS)));
+    let of = if arch == Arch::X86_64 { String::new() } else { format!("{arch}-") };
+    let tools = cache.join(format!("tools-{of}{}", stamp(TOOLS)));
     if !tools.join("complete").exists() {
         say("fetching hostapd, iw, iperf3, nft and their libraries");
-        let from = Packages::of(cache, TOOLS_FROM);
+        let from = Packages::of(cache, Source::bookworm(arch));
         from.update(say)?;
         from.fetch_with_needs(&TOOLS, &from.archives(), &tools)?;
         write(&tools.join("complete"), "")?;
@@ -74,15 +81,15 @@ pub fn build(
     let initramfs = tree.root.join(format!("initramfs-{}.cpio", stamp(&parts)));
     if !initramfs.exists() {
         say("building the initial file system");
-        let files = initramfs::common(&tools, &tree.modules(), &driver)?;
+        let files = initramfs::common(arch, &tools, &tree.modules(), &driver)?;
         // Renamed into place, since another run may be reading it.
         let partial = tree.root.join(format!("initramfs-{}", std::process::id()));
         write(&partial, files)?;
         fs::rename(&partial, &initramfs).map_err(LabError::io("write", initramfs.display().to_string()))?;
     }
     let turns = turns::build(cache, tree.compiler()?)?;
-    let (kernel, program) = (tree.image(), program.to_owned());
-    Ok(Built { release: tree.release, pinned, kernel, initramfs, program, turns })
+    let kernel = tree.image();
+    Ok(Built { arch, release: tree.release, pinned, kernel, initramfs, program, turns })
 }
 
 /// The release to be booted: the pinned one; where the archive has dropped it, the newest of the series, in the cache or else in the

@@ -9,6 +9,7 @@ use std::time::Duration;
 use airbound_scenario::Scenario;
 use airbound_units::{Instant, Span};
 
+use super::arch::Arch;
 use super::brought::{Brought, ROOT};
 use super::init::Purpose;
 use super::machine::{Limits, MEMORY_MB, Machine, Outcome};
@@ -84,7 +85,7 @@ impl Machine<'_> {
         let mut scenario = self.scenario.clone();
         scenario.duration = request.limit;
         plan::check(&scenario)?;
-        let files = files(request, &scenario)?;
+        let files = files(self.built.arch, request, &scenario)?;
         create(&self.scratch)?;
         let machine = Machine { scenario: &scenario, scratch: self.scratch.clone(), ..*self };
         let memory = (request.brought.bytes() * MEMORY_FOR_FILES).div_ceil(1 << 20);
@@ -149,7 +150,7 @@ fn listing(ended: &[Ended], began: f64, end: f64) -> String {
     text
 }
 
-fn files(request: &Request, scenario: &Scenario) -> Result<initrd::Archive, LabError> {
+fn files(arch: Arch, request: &Request, scenario: &Scenario) -> Result<initrd::Archive, LabError> {
     let mut archive = initrd::Archive::new();
     let inside = |path: &str| path.trim_start_matches('/').to_owned();
     for (number, command) in request.commands.iter().enumerate() {
@@ -174,8 +175,10 @@ fn files(request: &Request, scenario: &Scenario) -> Result<initrd::Archive, LabE
         archive.file(&format!("lab/etc/{name}"), 0o644, text.as_bytes());
     }
     request.brought.add_to(&mut archive)?;
-    // The loader's list of libraries in other folders than its own.
-    if let Ok(list) = fs::read("/etc/ld.so.cache") {
+    // The loader's list of libraries in other folders than its own; another architecture's loader has none here.
+    if arch == Arch::X86_64
+        && let Ok(list) = fs::read("/etc/ld.so.cache")
+    {
         archive.file(&format!("{ROOT}/etc/ld.so.cache"), 0o644, &list);
     }
     Ok(archive)

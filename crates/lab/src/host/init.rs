@@ -4,6 +4,7 @@ use airbound_scenario::{Scenario, Traffic, Transport};
 use airbound_units::Span;
 use airbound_wifi::{Format, GuardInterval, Width};
 
+use super::arch::Arch;
 use crate::plan::{self, SERVER};
 
 /// Purpose of the machine once the network is up.
@@ -78,7 +79,7 @@ pub(crate) fn hostapd(scenario: &Scenario) -> String {
 }
 
 /// The machine's settings in the format of `lab/guest/init.sh`.
-pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network) -> String {
+pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network, arch: Arch) -> String {
     let flag = |on: bool| if on { "1" } else { "" }.to_owned();
     let settings = [
         ("purpose", purpose.word().to_owned()),
@@ -90,6 +91,7 @@ pub(crate) fn settings(scenario: &Scenario, purpose: Purpose, network: &Network)
         ("frames_over_tcp", flag(uses_frames_over_tcp(scenario))),
         ("limit_s", ((scenario.end() + Span::from_secs(30)).as_millis() / 1000).to_string()),
         ("bridged", flag(network.bridged)),
+        ("record", arch.record_device().to_owned()),
         ("agent_args", network.agent.clone().unwrap_or_default()),
     ];
     settings.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect()
@@ -166,7 +168,7 @@ mod tests {
         ] {
             let scenario = scenario(standard, width, guard);
             assert!(hostapd(&scenario).ends_with(words), "{}", hostapd(&scenario));
-            let settings = settings(&scenario, Purpose::Play, &Network::default());
+            let settings = settings(&scenario, Purpose::Play, &Network::default(), Arch::X86_64);
             assert!(settings.contains(parameters), "{settings}");
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::arch::Arch;
 use super::initrd::Archive;
 use super::kernel_modules::Modules;
 use super::{program, read, run};
@@ -36,18 +37,17 @@ const AGENT: [&str; 7] = [
     "nf_conntrack_bridge",
 ];
 /// Kernel modules that the machine loads, without their dependencies, in lists: at boot, before the driver; for a bridge; for the
-/// agent; for flow offload; for VLANs; at the end of the run, to write the record to memory shared with the host.
-const MODULES: [(&str, &[&str]); 6] = [
+/// agent; for flow offload; for VLANs. A last list is loaded at the end of the run, to hand the record to the host.
+const MODULES: [(&str, &[&str]); 5] = [
     ("order", &["mac80211", "veth", "sch_netem"]),
     ("bridge", &["bridge"]),
     ("agent", &AGENT),
     ("offload", &["nf_flow_table_inet", "nft_flow_offload"]),
     ("vlan", &["8021q"]),
-    ("late", &["nfit", "nd_pmem"]),
 ];
 
 /// The part common to all machines: tools, libraries and modules.
-pub(crate) fn common(tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
+pub(crate) fn common(arch: Arch, tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::new();
     for folder in ["proc", "sys", "dev", "run", "tmp", "out", "lab", "etc", "var", "applets"] {
         archive.folder(folder);
@@ -61,17 +61,18 @@ pub(crate) fn common(tools: &Path, modules: &Path, driver: &Path) -> Result<Vec<
             archive.file(&format!("bin/{name}"), 0o755, &read(&path)?);
         }
     }
-    for folder in ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"] {
-        for path in libraries(&tools.join(folder))? {
+    let place = format!("lib/{}", arch.triplet());
+    for folder in [tools.join(&place), tools.join("usr").join(&place)] {
+        for path in libraries(&folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            archive.file(&format!("lib/x86_64-linux-gnu/{name}"), 0o755, &read(&path)?);
+            archive.file(&format!("{place}/{name}"), 0o755, &read(&path)?);
         }
     }
-    let loader = "lib64/ld-linux-x86-64.so.2";
-    archive.file(loader, 0o755, &read(&tools.join("lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"))?);
+    let (loader, name) = arch.loader();
+    archive.file(loader, 0o755, &read(&tools.join(&place).join(name))?);
     let modules = Modules::find(modules)?;
     let mut order = Vec::new();
-    for (list, names) in MODULES {
+    for (list, names) in MODULES.into_iter().chain([("late", arch.record_modules())]) {
         let before = order.len();
         for name in names.iter().filter(|name| **name != CHECKSUM || modules.has(name)) {
             modules.need(name, &mut order)?;
@@ -104,10 +105,10 @@ fn libraries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
 
 /// Adds the program `airbound` with its libraries. It has to run without a wrapper, since the agent starts itself a second time; so all
 /// programs share one C library, the newer of the host's and the tools', since a program runs with a newer library than it was linked
-/// with, but not with an older one. This process has loaded the same libraries as the program.
-pub(crate) fn add_program(archive: &mut Archive, program: &Path) -> Result<(), LabError> {
+/// with, but not with an older one. This process has loaded the same libraries as the program. That of another architecture is static.
+pub(crate) fn add_program(archive: &mut Archive, arch: Arch, program: &Path) -> Result<(), LabError> {
     archive.file("bin/airbound", 0o755, &read(program)?);
-    if c_library() < Some(TOOLS_C_LIBRARY) {
+    if arch != Arch::X86_64 || c_library() < Some(TOOLS_C_LIBRARY) {
         return Ok(());
     }
     let maps = fs::read_to_string("/proc/self/maps").map_err(LabError::io("read", "/proc/self/maps"))?;
@@ -120,8 +121,9 @@ pub(crate) fn add_program(archive: &mut Archive, program: &Path) -> Result<(), L
     libraries.dedup();
     for path in libraries {
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = if name.starts_with("ld-linux") { "lib64" } else { "lib/x86_64-linux-gnu" };
-        archive.file(&format!("{folder}/{name}"), 0o755, &read(Path::new(path))?);
+        let (loader, own) = arch.loader();
+        let place = if name == own { loader.to_owned() } else { format!("lib/{}/{name}", arch.triplet()) };
+        archive.file(&place, 0o755, &read(Path::new(path))?);
     }
     Ok(())
 }

@@ -6,20 +6,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 
+use super::arch::Arch;
 use super::packages::{Packages, Source, stamp};
 use super::{program, read, run, toolchain, write};
 use crate::LabError;
 
-/// A series of Linux kernels, such as `6.12`, of which the pinned release is used, or the newest in Debian.
+/// A series of Linux kernels, such as `6.12`, of which the pinned release is used, or the newest in Debian; for x86_64, or for another
+/// architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     major: u32,
     minor: u32,
+    arch: Arch,
 }
 
 impl Kernel {
     /// Debian 13's kernel, built for Debian 12: the kernel of the documents' figures, and the oldest that is supported.
-    pub const STABLE: Self = Self { major: 6, minor: 12 };
+    pub const STABLE: Self = Self { major: 6, minor: 12, arch: Arch::X86_64 };
 }
 
 impl Default for Kernel {
@@ -40,9 +43,9 @@ impl FromStr for Kernel {
     fn from_str(text: &str) -> Result<Self, String> {
         let number =
             |text: &str| text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
-        let named = text
-            .split_once('.')
-            .and_then(|(major, minor)| Some(Self { major: number(major)?, minor: number(minor)? }));
+        let named = text.split_once('.').and_then(|(major, minor)| {
+            Some(Self { major: number(major)?, minor: number(minor)?, ..Self::STABLE })
+        });
         named.filter(|kernel| *kernel >= Self::STABLE).ok_or_else(|| {
             format!("a kernel is named by its first two numbers, as 7.2; the oldest is {}", Self::STABLE)
         })
@@ -50,23 +53,48 @@ impl FromStr for Kernel {
 }
 
 impl Kernel {
+    /// The series for an architecture.
+    ///
+    /// # Errors
+    /// The laboratory builds no driver for it: on arm64 it has 6.12 only.
+    pub fn on(self, arch: Arch) -> Result<Self, LabError> {
+        let kernel = Self { arch, ..self };
+        if arch == Arch::X86_64 || kernel.is_for_debian_12() {
+            return Ok(kernel);
+        }
+        Err(LabError::Missing {
+            what: format!("a kernel {kernel} for {arch}"),
+            how: format!("on {arch} it has {} only", Self::STABLE),
+        })
+    }
+
+    /// The architecture.
+    pub(crate) const fn arch(self) -> Arch {
+        self.arch
+    }
+
     /// Whether its packages are built for Debian 12. Those of later kernels are for Debian 13, whose C library their build tools need.
     fn is_for_debian_12(self) -> bool {
-        self == Self::STABLE
+        (self.major, self.minor) == (Self::STABLE.major, Self::STABLE.minor)
     }
 
     pub(crate) fn source(self) -> Source {
         if self.is_for_debian_12() {
-            Source { folder: "apt", suites: &["bookworm", "bookworm-backports"] }
+            Source::bookworm(self.arch)
         } else {
-            Source { folder: "apt-trixie", suites: &["trixie", "trixie-backports"] }
+            Source {
+                folder: "apt-trixie",
+                suites: &["trixie", "trixie-backports"],
+                architectures: self.arch.fetched(),
+            }
         }
     }
 
     /// Whether a release (`uname -r`) is of this series.
     fn fits(self, release: &str) -> bool {
-        let end = if self.is_for_debian_12() { "+deb12-amd64" } else { "+deb13-amd64" };
-        release.starts_with(&format!("{self}.")) && release.ends_with(end)
+        let debian = if self.is_for_debian_12() { 12 } else { 13 };
+        release.starts_with(&format!("{self}."))
+            && release.ends_with(&format!("+deb{debian}-{}", self.arch.debian()))
     }
 
     /// The newest of these releases.
@@ -117,6 +145,24 @@ const DRIVER: [(&str, &str); 8] = [
     ("entry.c", include_str!("../../../../lab/radio/entry.c")),
 ];
 
+/// The host's programs that compile modules of 6.12, and strip them.
+fn tools(arch: Arch) -> Result<(Command, Command), LabError> {
+    let packages = match arch {
+        Arch::X86_64 => ["gcc", "binutils"],
+        Arch::Arm64 => ["gcc-aarch64-linux-gnu", "binutils-aarch64-linux-gnu"],
+    };
+    let found = ["gcc", "strip"].map(|name| format!("{}{name}", arch.prefix()));
+    let how = packages.map(|package| format!("sudo apt-get install {package}"));
+    Ok((program(&found[0], &how[0])?, program(&found[1], &how[1])?))
+}
+
+/// Looks for the programs that an architecture needs of the host, before anything is fetched.
+pub(crate) fn check_host(arch: Arch) -> Result<(), LabError> {
+    let (qemu, package) = arch.qemu();
+    program(qemu, &format!("sudo apt-get install --no-install-recommends {package}"))?;
+    tools(arch).map(drop)
+}
+
 /// A kernel with its headers, unpacked.
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -153,12 +199,15 @@ impl Tree {
         let (release, archives) = (&self.release, packages.archives_of(&self.release));
         if self.kernel.is_for_debian_12() {
             // The packages of common headers and of build tools have the release without the architecture.
-            let common = release.trim_end_matches("-amd64");
+            let arch = self.kernel.arch;
+            let common = release.trim_end_matches(&format!("-{}", arch.debian()));
+            // The build tools run on the host.
+            let host = if arch == Arch::X86_64 { "" } else { ":amd64" };
             let names = [
                 format!("linux-image-{release}"),
                 format!("linux-headers-{release}"),
                 format!("linux-headers-{common}-common"),
-                format!("linux-kbuild-{common}"),
+                format!("linux-kbuild-{common}{host}"),
             ];
             packages.fetch(&names, &archives, &self.root)?;
         } else {
@@ -174,7 +223,7 @@ impl Tree {
         write(&makefile, text.replace("/usr/src", &here))
     }
 
-    /// The compiler that builds modules for it, for a program of the host.
+    /// The compiler of the host's programs.
     pub(crate) fn compiler(&self) -> Result<Command, LabError> {
         if self.kernel.is_for_debian_12() {
             return program("gcc", "sudo apt-get install gcc");
@@ -201,9 +250,9 @@ impl Tree {
         // BTF would need pahole, and is not needed for this module.
         make.arg(format!("M={}", folder.display())).arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
         let mut strip = if self.kernel.is_for_debian_12() {
-            program("gcc", "sudo apt-get install gcc")?;
-            make.arg("CC=gcc");
-            program("strip", "sudo apt-get install binutils")?
+            let (gcc, strip) = tools(self.kernel.arch)?;
+            make.arg(format!("CC={}", gcc.get_program().to_string_lossy()));
+            strip
         } else {
             make.env("PATH", toolchain::path(&self.root)?);
             toolchain::strip(&self.root)
@@ -224,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_kernel_is_named_by_two_numbers() {
-        assert_eq!("7.2".parse(), Ok(Kernel { major: 7, minor: 2 }));
+        assert_eq!("7.2".parse(), Ok(Kernel { major: 7, minor: 2, arch: Arch::X86_64 }));
         assert_eq!("6.12".parse(), Ok(Kernel::STABLE));
         assert_eq!(Kernel::STABLE.to_string(), "6.12");
         for text in ["", "7", "7.2.12", "v7.2", "7.+2", "6.1", "5.15", "99999999999.1"] {
@@ -247,5 +296,17 @@ mod tests {
         let others =
             ["6.12.95+deb12-amd64", "6.12.100+deb12-amd64", "6.12.200+deb12-rt-amd64", "apt", "tools"];
         assert_eq!(have(others, "6.12").as_deref(), Some("6.12.100+deb12-amd64"));
+    }
+
+    #[test]
+    fn a_release_is_of_the_architecture_that_is_asked_for() {
+        let arm = Kernel::STABLE.on(Arch::Arm64).unwrap();
+        let ends = ["amd64", "arm64", "arm64-16k", "cloud-arm64", "rt-arm64"];
+        let fit = ends.map(|end| arm.fits(&format!("6.12.95+deb12-{end}")));
+        assert_eq!(fit, [false, true, false, false, false]);
+        let later: Kernel = "7.2".parse().unwrap();
+        assert_eq!(later.on(Arch::X86_64).unwrap(), later);
+        let refused = later.on(Arch::Arm64).unwrap_err().to_string();
+        assert_eq!(refused, "the laboratory needs a kernel 7.2 for arm64: on arm64 it has 6.12 only");
     }
 }

@@ -98,19 +98,16 @@ impl Machine<'_> {
         drop(file);
         let mut machine = self.machine(purpose, files, limits.memory_mb)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
-        // Not a disk, whose responses depend on the host's time, so that runs would not repeat.
-        let object =
-            format!("memory-backend-file,id=record,share=on,size={IMAGE},mem-path={}", image.display());
-        machine.arg("-object").arg(object).args(["-device", "nvdimm,memdev=record"]);
+        machine.args(self.built.arch.record(&image, IMAGE));
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let begun = Instant::now();
-        let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let mut child = machine.spawn().map_err(LabError::io("start", "QEMU"))?;
         let output = child.stdout.take();
         let child = Watched::new(child, limits.host_time);
         let (mut complete, mut last) = (false, Vec::new());
         if let Some(output) = output {
             for line in BufReader::new(output).split(b'\n') {
-                let line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
+                let line = line.map_err(LabError::io("read from", "QEMU"))?;
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
                 if line == "lab: complete" {
                     // The record is written; a machine that switches itself off takes longer.
@@ -158,7 +155,7 @@ impl Machine<'_> {
         create(&self.scratch)?;
         let mut machine = self.machine(Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
         machine.args(["-serial", "mon:stdio"]);
-        let status = machine.status().map_err(LabError::io("start", "qemu-system-x86_64"));
+        let status = machine.status().map_err(LabError::io("start", "QEMU"));
         self.clear();
         if status?.success() { Ok(()) } else { Err(LabError::Guest("QEMU exited with an error".to_owned())) }
     }
@@ -186,13 +183,13 @@ impl Machine<'_> {
         let mut machine = self.machine(Purpose::Command, archive, MEMORY_MB)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = machine.spawn().map_err(LabError::io("start", "qemu-system-x86_64"))?;
+        let mut child = machine.spawn().map_err(LabError::io("start", "QEMU"))?;
         let mut show =
             |line: &[u8]| out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
         let (mut before, mut begun, mut held, mut code) = (Vec::new(), false, None::<Vec<u8>>, None);
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).split(b'\n') {
-                let mut line = line.map_err(LabError::io("read from", "qemu-system-x86_64"))?;
+                let mut line = line.map_err(LabError::io("read from", "QEMU"))?;
                 while line.last() == Some(&b'\r') {
                     line.pop();
                 }
@@ -214,7 +211,7 @@ impl Machine<'_> {
                 }
             }
         }
-        let output = child.wait_with_output().map_err(LabError::io("wait for", "qemu-system-x86_64"))?;
+        let output = child.wait_with_output().map_err(LabError::io("wait for", "QEMU"))?;
         code.ok_or_else(|| {
             let words = String::from_utf8_lossy(&output.stderr);
             before.extend(words.lines().map(str::to_owned));
@@ -229,8 +226,9 @@ impl Machine<'_> {
         mut archive: initrd::Archive,
         memory_mb: u64,
     ) -> Result<Command, LabError> {
-        let qemu =
-            program("qemu-system-x86_64", "sudo apt-get install --no-install-recommends qemu-system-x86")?;
+        let arch = self.built.arch;
+        let (qemu, package) = arch.qemu();
+        let qemu = program(qemu, &format!("sudo apt-get install --no-install-recommends {package}"))?;
         // The machine is killed when this program dies.
         let mut machine = match program("setpriv", "") {
             Ok(mut setpriv) => {
@@ -241,7 +239,8 @@ impl Machine<'_> {
         };
         let initrd = self.scratch.join("initrd");
         archive.file("init", 0o755, INIT.as_bytes());
-        archive.file("lab/settings", 0o644, init::settings(self.scenario, purpose, self.network).as_bytes());
+        let settings = init::settings(self.scenario, purpose, self.network, arch);
+        archive.file("lab/settings", 0o644, settings.as_bytes());
         archive.file("lab/hostapd.conf", 0o644, init::hostapd(self.scenario).as_bytes());
         archive.file("lab/scenario.toml", 0o644, self.scenario.to_toml().as_bytes());
         if let Some(arguments) = &self.network.agent {
@@ -251,31 +250,23 @@ impl Machine<'_> {
                 archive.file(init::AGENT_CONFIG.trim_start_matches('/'), 0o600, text.as_bytes());
             }
         }
-        initramfs::add_program(&mut archive, &self.built.program)?;
+        initramfs::add_program(&mut archive, arch, &self.built.program)?;
         // The kernel unpacks concatenated archives.
         let mut both = read(&self.built.initramfs)?;
         both.extend_from_slice(&archive.finish());
         write(&initrd, both)?;
-        // Machine types after QEMU 7.1 pass a random seed to the guest, so that runs would not repeat.
-        machine.args([
-            "-machine",
-            "pc-q35-7.1,nvdimm=on",
-            "-nodefaults",
-            "-display",
-            "none",
-            "-no-reboot",
-            "-m",
-            &format!("{memory_mb}M,slots=1,maxmem={}M", memory_mb + 2048),
-        ]);
+        machine.args(arch.machine()).args(["-nodefaults", "-display", "none", "-no-reboot"]);
+        machine.arg("-m").arg(arch.memory(memory_mb));
         machine.args(["-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"]);
         // The library knows the processor's thread by its name.
         machine.env("LD_PRELOAD", &self.built.turns).args(["-name", "airbound,debug-threads=on"]);
-        machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-cpu", "max,-rdrand,-rdseed"]);
+        machine.args(["-rtc", "base=2026-01-01T00:00:00,clock=vm"]);
         machine.arg("-kernel").arg(&self.built.kernel).arg("-initrd").arg(&initrd);
-        machine.arg("-append").arg(
-            "console=ttyS0 quiet loglevel=3 panic=-1 norandmaps random.trust_cpu=off random.trust_bootloader=off \
+        machine.arg("-append").arg(format!(
+            "console={} quiet loglevel=3 panic=-1 norandmaps random.trust_cpu=off random.trust_bootloader=off \
              mitigations=off",
-        );
+            arch.console()
+        ));
         Ok(machine)
     }
 }

@@ -1,6 +1,7 @@
 //! The host's part: fetches packages, builds, boots, and converts the logs to a record.
 
 mod applications;
+mod arch;
 mod archive;
 mod brought;
 mod build;
@@ -24,6 +25,7 @@ use std::process::{Command, Stdio};
 
 use crate::LabError;
 
+pub use arch::Arch;
 pub use brought::{Brought, WORK};
 pub use build::{Built, build};
 pub use commands::{Ended, HostCommand, Request, Results};

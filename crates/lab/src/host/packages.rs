@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::arch::Arch;
 use super::{archive, create, program, run, write};
 use crate::LabError;
 
@@ -25,18 +26,31 @@ pub(crate) fn stamp<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String
 pub(crate) struct Source {
     pub(crate) folder: &'static str,
     pub(crate) suites: &'static [&'static str],
+    /// The first is that of the packages without a named one.
+    pub(crate) architectures: &'static [&'static str],
+}
+
+impl Source {
+    /// Debian 12 with its backports: the source of the tools, and of the kernel 6.12.
+    pub(crate) const fn bookworm(arch: Arch) -> Self {
+        let folder = match arch {
+            Arch::X86_64 => "apt",
+            Arch::Arm64 => "apt-arm64",
+        };
+        Self { folder, suites: &["bookworm", "bookworm-backports"], architectures: arch.fetched() }
+    }
 }
 
 /// apt with separate folders: it needs no root, and does not change the host.
 #[derive(Debug)]
 pub(crate) struct Packages {
     folder: PathBuf,
-    suites: &'static [&'static str],
+    source: Source,
 }
 
 impl Packages {
     pub(crate) fn of(cache: &Path, source: Source) -> Self {
-        Self { folder: cache.join(source.folder), suites: source.suites }
+        Self { folder: cache.join(source.folder), source }
     }
 
     /// Updates the package lists.
@@ -52,12 +66,16 @@ impl Packages {
         for part in ["lists/partial", "archives/partial"] {
             create(&self.folder.join(part))?;
         }
-        let line = |suite| format!("deb [arch=amd64 signed-by={KEYRING}] {archive} {suite} main\n");
-        write(&self.folder.join("sources.list"), self.suites.iter().map(line).collect::<String>())?;
+        let all = self.source.architectures;
+        let listed = all.join(",");
+        let line = |suite| format!("deb [arch={listed} signed-by={KEYRING}] {archive} {suite} main\n");
+        write(&self.folder.join("sources.list"), self.source.suites.iter().map(line).collect::<String>())?;
         write(&self.folder.join("status"), "")?;
         let at = self.folder.display();
+        let own = all.first().unwrap_or(&"");
+        let quoted: String = all.iter().map(|name| format!("\"{name}\"; ")).collect();
         let settings = format!(
-            "APT::Architecture \"amd64\";\nAPT::Architectures {{ \"amd64\"; }};\nDir::State \"{at}\";\n\
+            "APT::Architecture \"{own}\";\nAPT::Architectures {{ {quoted}}};\nDir::State \"{at}\";\n\
              Dir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\nDir::Cache \"{at}\";\n\
              Dir::Cache::archives \"{at}/archives\";\nDir::Etc::sourcelist \"{at}/sources.list\";\n\
              Dir::Etc::sourceparts \"-\";\nAPT::Sandbox::User \"\";\n"

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::arch::Arch;
 use super::{program, run};
 use crate::LabError;
 
@@ -19,9 +20,9 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// The pin of a series, such as `7.2`; `None` if it has none.
-    pub(crate) fn of(series: &str) -> Option<Self> {
-        among(KERNELS, series)
+    /// The pin of a series, such as `7.2`, for an architecture; `None` if it has none.
+    pub(crate) fn of(series: &str, arch: Arch) -> Option<Self> {
+        among(KERNELS, series, arch.debian())
     }
 
     /// Checks the downloaded packages of a folder.
@@ -93,14 +94,14 @@ fn check(path: &Path, wanted: &str) -> Result<(), LabError> {
     })
 }
 
-fn among(text: &str, series: &str) -> Option<Pin> {
+fn among(text: &str, series: &str, debian: &str) -> Option<Pin> {
     let mut pin: Option<Pin> = None;
     let mut is_own = false;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words.as_slice(), &mut pin) {
-            (["series", name, release, _version], _) => {
-                is_own = *name == series;
+            (["series", name, arch, release, _version], _) => {
+                is_own = *name == series && *arch == debian;
                 if is_own {
                     let (release, image) = ((*release).to_owned(), String::new());
                     pin = Some(Pin { release, image, packages: Vec::new() });
@@ -122,9 +123,10 @@ mod tests {
 
     #[test]
     fn the_file_of_pins_is_complete() {
-        for series in ["6.12", "7.2"] {
-            let pin = Pin::of(series).unwrap();
+        for (series, arch) in [("6.12", Arch::X86_64), ("6.12", Arch::Arm64), ("7.2", Arch::X86_64)] {
+            let pin = Pin::of(series, arch).unwrap();
             assert!(pin.release.starts_with(&format!("{series}.")), "{pin:?}");
+            assert!(pin.release.ends_with(&format!("-{}", arch.debian())), "{pin:?}");
             let is_hash = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(is_hash(&pin.image) && pin.packages.len() >= 4, "{pin:?}");
             for (name, hash) in &pin.packages {
@@ -132,7 +134,7 @@ mod tests {
                 assert!(is_hash(hash) && name.contains(own), "{name}");
             }
         }
-        assert_eq!(Pin::of("7.3"), None);
+        assert_eq!((Pin::of("7.3", Arch::X86_64), Pin::of("7.2", Arch::Arm64)), (None, None));
         // Every line is understood.
         let heads = KERNELS.lines().filter_map(|line| line.split_whitespace().next());
         assert!(heads.filter(|head| *head != "#").all(|head| ["series", "image", "package"].contains(&head)));
@@ -143,9 +145,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         let text = format!(
-            "series 9.9 9.9.1+x 1\nimage {empty}\npackage linux-x {empty}\nseries 9.8 a b\nimage c\n"
+            "series 9.9 mips a b\nimage c\nseries 9.9 arm64 9.9.1+x 1\nimage {empty}\npackage linux-x {empty}\n\
+             series 9.8 arm64 a b\nimage c\n"
         );
-        let pin = among(&text, "9.9").unwrap();
+        let pin = among(&text, "9.9", "arm64").unwrap();
         let (image, package) = (folder.path().join("vmlinuz"), folder.path().join("linux-x_9_all.deb"));
         for path in [&image, &package] {
             fs::write(path, "").unwrap();

@@ -42,7 +42,7 @@ impl Watched {
             drop(sender);
             thread.join().unwrap_or(false)
         });
-        let output = self.child.wait_with_output().map_err(LabError::io("wait for", "qemu-system-x86_64"))?;
+        let output = self.child.wait_with_output().map_err(LabError::io("wait for", "QEMU"))?;
         Ok((output, late))
     }
 }

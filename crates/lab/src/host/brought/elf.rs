@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::elf::{EM_X86_64, FileHeader64};
+use object::elf::FileHeader64;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 use super::super::{read as content, run};
@@ -14,7 +14,7 @@ use crate::LabError;
 
 /// Facts of an ELF file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loaded {
+pub(in crate::host) struct Loaded {
     /// Whether it is for another processor than the machine's.
     pub is_foreign: bool,
     /// Whether it has libraries.
@@ -31,19 +31,19 @@ pub(super) fn begins_with(path: &Path, wanted: &[u8]) -> Result<bool, LabError> 
     Ok(head == wanted)
 }
 
-/// The facts of a file; `None` if it is no ELF file.
-pub(super) fn read(path: &Path) -> Result<Option<Loaded>, LabError> {
+/// The facts of a file for a processor, by its number in ELF files; `None` if it is no ELF file.
+pub(in crate::host) fn read(path: &Path, machine: u16) -> Result<Option<Loaded>, LabError> {
     if !begins_with(path, b"\x7fELF")? {
         return Ok(None);
     }
-    Ok(Some(facts(&content(path)?)))
+    Ok(Some(facts(&content(path)?, machine)))
 }
 
-fn facts(bytes: &[u8]) -> Loaded {
+fn facts(bytes: &[u8], machine: u16) -> Loaded {
     let foreign = Loaded { is_foreign: true, is_dynamic: false, loader: None };
     let Ok(header) = FileHeader64::<object::Endianness>::parse(bytes) else { return foreign };
     let Ok(endian) = header.endian() else { return foreign };
-    if header.e_machine(endian) != EM_X86_64 {
+    if header.e_machine(endian) != machine {
         return foreign;
     }
     let headers = header.program_headers(endian, bytes).unwrap_or_default();
@@ -99,6 +99,8 @@ fn among(line: &str) -> Line<'_> {
 
 #[cfg(test)]
 mod tests {
+    use object::elf::{EM_AARCH64, EM_X86_64};
+
     use super::*;
 
     #[test]
@@ -119,10 +121,11 @@ mod tests {
     #[test]
     fn a_program_for_another_processor_is_told_apart() {
         let mut program = content(Path::new("/proc/self/exe")).unwrap();
-        assert!(!facts(&program).is_foreign && facts(&program).is_dynamic);
+        let own = facts(&program, EM_X86_64);
+        assert!(!own.is_foreign && own.is_dynamic && facts(&program, EM_AARCH64).is_foreign);
         // e_machine: AArch64.
         program[18] = 183;
-        assert!(facts(&program).is_foreign);
-        assert!(facts(b"\x7fELF").is_foreign);
+        assert!(facts(&program, EM_X86_64).is_foreign && !facts(&program, EM_AARCH64).is_foreign);
+        assert!(facts(b"\x7fELF", EM_AARCH64).is_foreign);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Commands run in a root of their own (`/host` in the machine), so that these files do not meet the machine's tools.
 
-mod elf;
+pub(super) mod elf;
 mod python;
 
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use super::arch::Arch;
 use super::initrd::Archive;
 use super::read;
 use crate::LabError;
@@ -44,14 +45,25 @@ pub struct Brought {
     folders: Vec<PathBuf>,
     /// The loader of shared libraries that name none.
     loader: Option<PathBuf>,
+    /// The machine's architecture.
+    arch: Arch,
 }
 
 impl Brought {
+    /// Files for a machine of an architecture.
+    #[must_use]
+    pub fn on(arch: Arch) -> Self {
+        Self { arch, ..Self::default() }
+    }
+
     /// Brings a program with all that it is loaded with: by its path, or by its name on `PATH`. Returns its path inside.
     ///
     /// # Errors
     /// There is none, it is for another processor, or a library of it is missing.
     pub fn program(&mut self, name: &str) -> Result<PathBuf, LabError> {
+        if self.is_machines_own(name) {
+            return Ok(PathBuf::from(name));
+        }
         let found = find(name).ok_or_else(|| LabError::Missing {
             what: format!("the program {name}"),
             how: "it is not on PATH; give its path, or install it".to_owned(),
@@ -84,7 +96,7 @@ impl Brought {
     pub fn line(&mut self, line: &str) -> Result<(), LabError> {
         let words = line.split(|c: char| c.is_whitespace() || ";&|()<>`\"'".contains(c));
         for word in words.filter(|word| !word.is_empty() && *word != "." && *word != "..") {
-            if find(word).is_none() {
+            if self.is_machines_own(word) || find(word).is_none() {
                 continue;
             }
             let program = self.program(word)?;
@@ -267,15 +279,24 @@ impl Brought {
         Ok(())
     }
 
+    /// Whether a program is named that the machine has, since this host's are for another processor.
+    fn is_machines_own(&self, name: &str) -> bool {
+        self.arch != Arch::X86_64 && !name.contains('/')
+    }
+
     /// Brings what a program needs to be started.
     fn runnable(&mut self, real: &Path) -> Result<(), LabError> {
         if elf::begins_with(real, b"#!")? {
             return self.interpreter(real);
         }
-        match elf::read(real)? {
+        match elf::read(real, self.arch.elf())? {
             Some(loaded) if loaded.is_foreign => Err(LabError::Missing {
-                what: "programs for an x86-64".to_owned(),
+                what: format!("programs for {}", self.arch),
                 how: format!("{} is for another processor", shown(real)),
+            }),
+            Some(loaded) if loaded.loader.is_some() && self.arch != Arch::X86_64 => Err(LabError::Missing {
+                what: format!("statically linked programs for {}", self.arch),
+                how: format!("{} needs libraries", shown(real)),
             }),
             Some(loaded) => self.libraries(real, &loaded, true),
             None => Err(LabError::Missing {
@@ -292,6 +313,11 @@ impl Brought {
         let line = String::from_utf8_lossy(line).into_owned();
         let mut words = line.trim_start_matches("#!").split_whitespace();
         let Some(interpreter) = words.next() else { return Ok(()) };
+        if self.arch != Arch::X86_64 {
+            let how = format!("{} begins with {line}", shown(script));
+            let what = format!("scripts of /bin/sh on {}", self.arch);
+            return if interpreter == "/bin/sh" { Ok(()) } else { Err(LabError::Missing { what, how }) };
+        }
         self.program(interpreter)?;
         if interpreter.ends_with("/env")
             && let Some(name) = words.find(|word| !word.starts_with('-') && !word.contains('='))
@@ -303,7 +329,7 @@ impl Brought {
 
     /// Brings the libraries of a file, if it is a program or a library for this processor.
     fn libraries_of(&mut self, real: &Path) -> Result<(), LabError> {
-        match elf::read(real)? {
+        match elf::read(real, self.arch.elf())? {
             Some(loaded) if !loaded.is_foreign => self.libraries(real, &loaded, false),
             _ => Ok(()),
         }
@@ -376,7 +402,7 @@ mod tests {
         let path = brought.program("sh").unwrap();
         let real = fs::canonicalize(&path).unwrap();
         assert!(has(&brought, &real), "{brought:?}");
-        let loader = elf::read(&real).unwrap().unwrap().loader.unwrap();
+        let loader = elf::read(&real, Arch::X86_64.elf()).unwrap().unwrap().loader.unwrap();
         // Its folder may be a link, as where /lib64 is one to /usr/lib64.
         let [folder, name] = [loader.parent(), loader.file_name().map(Path::new)].map(Option::unwrap);
         assert!(has(&brought, fs::canonicalize(folder).unwrap().join(name)), "{brought:?}");
@@ -448,7 +474,19 @@ mod tests {
         fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(refused(text.to_str().unwrap()).contains("is neither"));
         assert!(Brought::default().named("/nothing/there").is_err());
+        let (script, shell) = (folder.path().join("script"), fs::canonicalize(find("sh").unwrap()).unwrap());
+        fs::write(&script, "#!/usr/bin/env python3\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let arm =
+            |path: &Path| Brought::on(Arch::Arm64).program(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(arm(&shell).contains("programs for arm64: ") && arm(&shell).contains("another processor"));
+        assert!(arm(&script).contains("scripts of /bin/sh on arm64: "), "{}", arm(&script));
         // Words of a line that are no programs are the shell's.
         Brought::default().line("cd nowhere && X=1 true").unwrap();
+        // Programs by their names are the machine's, if the host's are for another processor.
+        let mut brought = Brought::on(Arch::Arm64);
+        brought.line("sh -c true").unwrap();
+        assert_eq!(brought.program("ping").unwrap(), Path::new("ping"));
+        assert!(brought.entries.is_empty(), "{brought:?}");
     }
 }
