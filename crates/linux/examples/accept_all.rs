@@ -1,4 +1,5 @@
-//! Accepts each packet of an interface at once, one at a time: the least that a program over NFQUEUE costs, for comparison with the agent.
+//! Accepts each packet of an interface at once, all those that wait together: the least that a program over NFQUEUE costs, for comparison
+//! with the agent.
 //!
 //! In the laboratory, 15 s of 2 Mb/s under the program, and then under the agent; the processor time of each in us a packet:
 //!
@@ -6,6 +7,13 @@
 //! cargo build --release -p airbound-linux --example accept_all
 //! airbound lab shell lab-weak --with target/release/examples/accept_all --with crates/linux/examples/accept_all.sh \
 //!     --command 'rate=2M . /files/accept_all.sh'
+//! ```
+//!
+//! Under the load of a scenario, in the place of the agent (`agent-cpu.txt` of the run; the first words let the agent itself end):
+//!
+//! ```text
+//! airbound lab exec lab-vr --with target/release/examples/accept_all --with crates/linux/examples/accept_all_load.sh \
+//!     --agent '--dry-run & exec sh /host/files/accept_all_load.sh' --out runs/floor -- sleep 10
 //! ```
 #![allow(clippy::print_stdout, reason = "prints its results")]
 
