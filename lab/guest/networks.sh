@@ -216,6 +216,8 @@ first_network() {
     ip addr add 10.0.0.1/24 dev wlan0
 }
 
+# Whether packets of both networks are held.
+has_both() { nft list ruleset | grep queue >/run/queueing; grep -q guest /run/queueing && grep -q wlan0 /run/queueing; }
 # The time since boot in hundredths of a second.
 hundredths() { cut -d ' ' -f 1 /proc/uptime | tr -d .; }
 # answered NAME SINCE: waits until the demand is met or missed, at most 10 s; the time that this took, and each state on the way.
@@ -247,8 +249,8 @@ if wanted all-removed; then
     first_network; network guest 1
     connect 1; back=$(hundredths)
     for station in 2 3 4; do connect $station; done
-    for try in $(seq 30); do nft list ruleset | grep -q guest && break; sleep 0.1; done
-    echo "vanished $gone $code $late $(nft list ruleset | grep -q guest && echo both || echo one)"
+    for try in $(seq 30); do has_both && break; sleep 0.1; done
+    echo "vanished $gone $code $late $(has_both && echo both || echo one)"
     # Packets that pass before the agent knows where they go make the demand unknown first.
     answered all-removed "$back"
     watch all-removed; end all-removed "$before packets held before"
