@@ -104,6 +104,7 @@ impl World {
     }
 
     /// Adds a participant behind a link of a rate in bit/s.
+    #[allow(dead_code, reason = "not every example needs it")]
     pub(crate) fn add(&mut self, camera: f64, rate: f64, slots: usize) {
         let clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
         self.seat(Equipment { camera, slots, ears: 0, channel: true }, rate, clock);
@@ -207,6 +208,7 @@ impl World {
     }
 
     /// Rates of video in bit/s that each participant receives from now until a later time.
+    #[allow(dead_code, reason = "not every example needs it")]
     pub(crate) fn received_until(&mut self, seconds: f64) -> Vec<f64> {
         let before: Vec<u64> = self.guests.iter().map(|guest| guest.synthetic.counts().received).collect();
         let began = self.now;

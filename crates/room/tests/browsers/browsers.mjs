@@ -70,7 +70,7 @@ async function open(address, name) {
 const read = (page) => page.evaluate(() => ({
   id: airbound.id, state: airbound.state, error: airbound.error, up: airbound.link?.up ?? 0, policy: airbound.view?.policy,
   frames: Object.values(airbound.link?.streams ?? {}).map((stream) => stream.frames),
-  views: airbound.view?.own.views.map((view) => [view.name, view.layer, view.why]) ?? [], log: airbound.view?.log.length ?? 0,
+  views: airbound.view?.own.views.map((view) => [view.name, view.layer, view.why]) ?? [], log: airbound.log.length,
 }));
 
 try {
