@@ -273,7 +273,7 @@ impl Janus<'_> {
     }
 }
 
-/// `layer`: Janus counts from the largest where the SDP names the smallest first.
+/// `layer` as Janus numbers them: of the three names of a synthetic publisher, 0 is the largest.
 fn join_janus(host: &str, count: usize, camera: f64, layer: u8) -> Result<Vec<Client>> {
     let mut janus = Janus { host, session: String::new(), transactions: 0 };
     let (answer, _) = janus.post("", json!({"janus": "create"}))?;
