@@ -30,8 +30,8 @@ def seconds_of(process):
 class Room:
     """A running room, and what it says of itself."""
 
-    def __init__(self, program, *options):
-        command = [program, "room", "--listen", "127.0.0.1:0", "--room", "load", *options]
+    def __init__(self, program, *options, listen="127.0.0.1:0"):
+        command = [program, "room", "--listen", listen, "--room", "load", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().split(": ", 1)[1].strip()
         self.base, self.token = self.address.split("#")

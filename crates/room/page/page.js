@@ -9,7 +9,7 @@ const cap = Math.min(20e6, Number(query.get("cap")) || 1.5e6);
 const width = Math.min(1920, Number(query.get("width")) || 640);
 const RESUME = `airbound-resume-${room}`;
 /** What tests read. */
-const shown = (window.airbound = { state: "new", view: null, link: null, error: null, own: null });
+const shown = (window.airbound = { state: "new", view: null, link: null, error: null, own: null, log: [] });
 const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
 
 $("room").textContent = room;
@@ -58,6 +58,7 @@ async function enter(withCamera) {
   }
   const connection = new RTCPeerConnection();
   const channel = connection.createDataChannel("room");
+  shown.log = [];
   const say = (message) => { if (channel.readyState === "open") channel.send(JSON.stringify(message)); };
   let sender = null;
   if (stream) {
@@ -217,12 +218,11 @@ function showLinks(view) {
   for (const row of old.values()) row.remove();
 }
 
-let last = "";
+// A view has the lines that are new.
 function showLog(lines) {
-  const seen = JSON.stringify(lines);
-  if (seen === last) return;
-  last = seen;
-  $("log").replaceChildren(...lines.toReversed().map(([at, text]) => {
+  if (lines.length === 0) return;
+  shown.log = [...shown.log, ...lines].slice(-12);
+  $("log").replaceChildren(...shown.log.toReversed().map(([at, text]) => {
     const item = element("li");
     item.append(element("time", "", `${at.toFixed(1)} s`), text);
     return item;

@@ -176,6 +176,10 @@ pub(crate) struct Peer {
     pub(crate) wanted: Option<BTreeMap<ClientId, Wanted>>,
     /// Messages in the present interval.
     pub(crate) messages: u32,
+    /// When it is told its view next.
+    pub(crate) next_view: Instant,
+    /// Lines of the log that it has been told.
+    pub(crate) told: usize,
 }
 
 /// The index of a layer by its name: `q`, `h`, `f` from the smallest on; a sender without simulcast has one, the smallest.
@@ -230,6 +234,8 @@ impl Peer {
             reason: None,
             wanted: None,
             messages: 0,
+            next_view: now,
+            told: 0,
         }
     }
 

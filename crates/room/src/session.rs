@@ -99,6 +99,8 @@ pub struct Session {
     tick: Instant,
     ticks: u64,
     log: VecDeque<Line>,
+    /// Lines of the log so far.
+    lines: usize,
     received: u64,
     forwarded: u64,
 }
@@ -122,6 +124,7 @@ impl Session {
             tick: now,
             ticks: 0,
             log: VecDeque::new(),
+            lines: 0,
             received: 0,
             forwarded: 0,
         })
@@ -135,6 +138,7 @@ impl Session {
         if self.log.len() == LOG {
             self.log.pop_front();
         }
+        self.lines += 1;
         self.log.push_back(Line { at: self.now.saturating_duration_since(self.start).as_secs_f64(), text });
     }
 

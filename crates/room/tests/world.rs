@@ -10,12 +10,20 @@ use airbound_room::session::{Join, Session};
 use airbound_room::synthetic::{Equipment, Synthetic};
 use airbound_senders::conference::room::RoomConfig;
 
+#[path = "world/piped.rs"]
+pub(crate) mod piped;
+
+use piped::Piped;
+
 static PREPARED: Once = Once::new();
 
 /// Chooses the cryptography, once in the test program.
 pub(crate) fn prepare() {
     PREPARED.call_once(airbound_room::prepare);
 }
+
+/// Delay of each link, beside the time that a packet takes on it.
+const DELAY: Duration = Duration::from_millis(10);
 
 /// A clock that is ahead of the room's, and runs at another speed.
 #[derive(Clone, Copy)]
@@ -29,6 +37,8 @@ pub(crate) struct Guest {
     pub(crate) id: u16,
     pub(crate) synthetic: Synthetic,
     pub(crate) link: Link,
+    /// A link over a trace, in the place of the other.
+    pub(crate) pipe: Option<Piped>,
     /// Where the room sees it.
     pub(crate) address: SocketAddr,
     /// Each packet of this number is lost; 0 for none.
@@ -104,6 +114,7 @@ impl World {
     }
 
     /// Adds a participant behind a link of a rate in bit/s.
+    #[allow(dead_code, reason = "one example seats them by itself")]
     pub(crate) fn add(&mut self, camera: f64, rate: f64, slots: usize) {
         let clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
         self.seat(Equipment { camera, slots, ears: 0, channel: true }, rate, clock);
@@ -124,11 +135,12 @@ impl World {
         };
         let joined = self.session.join(self.now, join).expect("a seat");
         synthetic.accept(joined.answer).expect("the answer fits");
-        let link = Link::new(rate, Duration::from_millis(10));
+        let link = Link::new(rate, DELAY);
         self.guests.push(Guest {
             id: joined.id,
             synthetic,
             link,
+            pipe: None,
             address,
             loses: 0,
             late: 0,
@@ -152,10 +164,17 @@ impl World {
         self.collect();
         let wire = self.wire.keys().next().map_or(end, |(at, _)| *at);
         let guests = self.guests.iter().filter(|guest| !guest.away).map(|guest| guest.due(self.start));
-        let next = guests.fold(self.session.next_deadline().min(wire), Instant::min);
+        let pipes = self.guests.iter().filter_map(|guest| guest.pipe.as_ref()?.due());
+        let next = guests.chain(pipes).fold(self.session.next_deadline().min(wire), Instant::min);
         // Deadlines that have passed still take a little time, so that a loop of them ends.
         self.now = next.max(self.now + Duration::from_micros(10)).min(end);
         let (now, start) = (self.now, self.start);
+        for guest in &mut self.guests {
+            for (to_room, bytes) in guest.pipe.as_mut().map(|pipe| pipe.advance(now)).unwrap_or_default() {
+                self.count += 1;
+                self.wire.insert((now + DELAY, self.count), (to_room, guest.address, bytes));
+            }
+        }
         while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
             let (to_server, address, bytes) = entry.remove();
             if to_server {
@@ -182,6 +201,10 @@ impl World {
         let now = self.now;
         while let Some((address, bytes)) = self.session.poll_datagram() {
             let Some(guest) = self.guests.iter_mut().find(|guest| guest.address == address) else { continue };
+            if let Some(pipe) = &mut guest.pipe {
+                pipe.offer(now, false, bytes);
+                continue;
+            }
             self.count += 1;
             let (passed, fate) = (guest.link.pass(now, bytes.len()), guest.fate(self.count));
             if let (Some(at), Some(later)) = (passed, fate) {
@@ -190,6 +213,10 @@ impl World {
         }
         for guest in &mut self.guests {
             while let Some((_, bytes)) = guest.synthetic.poll_datagram() {
+                if let Some(pipe) = &mut guest.pipe {
+                    pipe.offer(now, true, bytes);
+                    continue;
+                }
                 self.count += 1;
                 let (passed, fate) = (guest.link.pass(now, bytes.len()), guest.fate(self.count));
                 if let (Some(at), Some(later)) = (passed, fate) {
@@ -207,6 +234,7 @@ impl World {
     }
 
     /// Rates of video in bit/s that each participant receives from now until a later time.
+    #[allow(dead_code, reason = "one example counts by itself")]
     pub(crate) fn received_until(&mut self, seconds: f64) -> Vec<f64> {
         let before: Vec<u64> = self.guests.iter().map(|guest| guest.synthetic.counts().received).collect();
         let began = self.now;

@@ -23,6 +23,7 @@ enum Op {
     Down(u8, u16, bool, u16),
     Speech(u8),
     Path(u8, bool),
+    Deaf(u8),
     Acknowledge(u8, u8),
     Policy(u8),
     Server(Option<u16>),
@@ -47,6 +48,7 @@ struct Known {
     down: BTreeMap<ClientId, Estimate>,
     forwarded: BTreeMap<(ClientId, ClientId), Option<u8>>,
     told: BTreeSet<ClientId>,
+    deaf: BTreeSet<ClientId>,
 }
 
 fn drive(ops: &[Op]) {
@@ -108,6 +110,10 @@ fn drive(ops: &[Op]) {
                 if room.members().any(|other| other == id(*member)) {
                     known.told.insert(id(*member));
                 }
+            }
+            Op::Deaf(member) => {
+                room.on_sound_lost(now, id(*member));
+                known.deaf.insert(id(*member));
             }
             Op::Acknowledge(member, sequence) => room.on_acknowledged(id(*member), u32::from(*sequence)),
             Op::Policy(policy) => {
@@ -192,7 +198,7 @@ fn reasons_are_true(room: &Room, known: &Known, now: Instant) {
             let reason = room.explain(viewer, view.source).expect("decided");
             is_true(room, known, now, viewer, view.source, &reason);
         }
-        sender_is_true(room, viewer);
+        sender_is_true(room, known, viewer);
     }
 }
 
@@ -233,7 +239,7 @@ fn is_true(room: &Room, known: &Known, now: Instant, viewer: ClientId, source: C
                 other.on_downlink(now, viewer, ample);
             }
             Constraint::Server => config.server = None,
-            Constraint::Floor | Constraint::Fairness | Constraint::Coordination => {
+            Constraint::Floor | Constraint::Fairness | Constraint::Coordination | Constraint::Sound => {
                 panic!("a view is not bound by {constraint:?}")
             }
         }
@@ -246,9 +252,13 @@ fn is_true(room: &Room, known: &Known, now: Instant, viewer: ClientId, source: C
     assert!(layer(&other) > layer(room), "{viewer:?} {source:?}: {reason:?}, {:?}", room.config());
 }
 
-fn sender_is_true(room: &Room, member: ClientId) {
+fn sender_is_true(room: &Room, known: &Known, member: ClientId) {
     let reason = room.explain_sender(member).expect("a member");
     let Some(held) = reason.held else { return };
+    if reason.binding == [Constraint::Sound] {
+        assert!(known.deaf.contains(&member) && held >= 30_000, "{reason:?}");
+        return;
+    }
     let (members, problem) = room.problem().expect("a hold has a problem");
     let index = members.iter().position(|other| *other == member).expect("it takes part");
     let mut other = problem.clone();

@@ -38,13 +38,11 @@ function camera(width, height) {
 }
 
 function settings() {
-  const write = (name, text) => fs.writeFileSync(path.join(folder, name), text);
-  write("janus.jcfg", `general: { configs_folder = "${folder}" plugins_folder = "/usr/lib/x86_64-linux-gnu/janus/plugins" transports_folder = "/usr/lib/x86_64-linux-gnu/janus/transports" debug_level = 3 }\n`
-    + 'media: { rtp_port_range = "20000-40000" }\nnat: { ice_lite = true full_trickle = true }\n'
-    + 'plugins: { disable = "libjanus_audiobridge.so,libjanus_duktape.so,libjanus_echotest.so,libjanus_lua.so,libjanus_nosip.so,libjanus_recordplay.so,libjanus_sip.so,libjanus_streaming.so,libjanus_textroom.so,libjanus_videocall.so,libjanus_voicemail.so" }\n'
-    + 'transports: { disable = "libjanus_mqtt.so,libjanus_nanomsg.so,libjanus_pfunix.so,libjanus_rabbitmq.so,libjanus_websockets.so" }\n');
-  write("janus.transport.http.jcfg", `general: { json = "compact" base_path = "/janus" http = true port = ${PORT} interface = "lo" https = false }\nadmin: { admin_http = false }\n`);
-  write("janus.plugin.videoroom.jcfg", 'general: { }\nroom-1234: { description = "test" publishers = 6 bitrate = 0 fir_freq = 10 videocodec = "vp8" audiocodec = "opus" }\n');
+  const values = { FOLDER: folder, LIBRARIES: "/usr/lib/x86_64-linux-gnu/janus", PORT, INTERFACE: "lo" };
+  for (const name of fs.readdirSync(path.join(here, "settings"))) {
+    const text = fs.readFileSync(path.join(here, "settings", name), "utf8");
+    fs.writeFileSync(path.join(folder, name), text.replaceAll(/@([A-Z]+)@/g, (_, key) => values[key]));
+  }
 }
 
 const started = [];

@@ -1,6 +1,6 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
-use airbound_senders::conference::room::EstimateKind;
+use airbound_senders::conference::room::{Constraint, EstimateKind};
 
 use super::*;
 
@@ -55,6 +55,9 @@ impl Session {
                 [peer.arrivals.full(), peer.downlink.fell(), peer.uplink.fell()].into_iter().any(lately);
             let lost = std::mem::take(&mut peer.trouble);
             self.room.on_path(when, peer.id, waits || lost);
+            if lost && peer.sound.rate() > 0.0 {
+                self.room.on_sound_lost(when, peer.id);
+            }
             let own = peer.arrivals.estimate();
             if peer.claim > 0.0 || own.is_some() {
                 // A claim above what arrives cannot be checked: it counts as a lower bound, and only up to a multiple. Where a queue contradicts
@@ -81,9 +84,7 @@ impl Session {
         }
         for id in &ids {
             self.want(*id);
-            if self.ticks.is_multiple_of(2) {
-                self.tell_view(*id);
-            }
+            self.tell_view(*id);
         }
     }
 
@@ -119,7 +120,8 @@ impl Session {
                 None => return,
                 Some(Action::Hold { member, notice }) => {
                     let rate = notice.rate.as_bps() as f64;
-                    self.tell(member, &json!({"t": "notice", "sequence": notice.sequence, "rate": rate}));
+                    let text = json!({"t": "notice", "sequence": notice.sequence, "rate": rate}).to_string();
+                    self.tell(member, &text);
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
                     let foreign = peer.channel.is_none();
                     if foreign {
@@ -173,6 +175,7 @@ impl Session {
         let name = self.name(member).to_owned();
         let reason = self.room.explain_sender(member);
         let gain = reason.as_ref().map_or(0, |reason| reason.gain) as f64;
+        let sound = reason.as_ref().is_some_and(|reason| reason.binding.contains(&Constraint::Sound));
         if let Some(peer) = self.peers.get_mut(&member) {
             peer.reason = reason;
         }
@@ -184,6 +187,8 @@ impl Session {
                 rate / 1e6,
                 gain / 1e6
             )
+        } else if sound {
+            format!("{name} is held at {:.2} Mb/s up, so that {name} hears the others", rate / 1e6)
         } else {
             format!("{name} is held at {:.2} Mb/s up", rate / 1e6)
         });
@@ -253,18 +258,20 @@ impl Session {
             .sum()
     }
 
-    pub(super) fn tell(&mut self, id: ClientId, message: &Value) {
+    /// Tells a participant; whether the message is on its way.
+    pub(super) fn tell(&mut self, id: ClientId, message: &str) -> bool {
         /// Bytes that may wait for a slow reader.
         const MOST_WAITING: usize = 64 << 10;
-        let Some(channel) = self.peers.get(&id).and_then(|peer| peer.channel) else { return };
-        let text = message.to_string();
+        let Some(channel) = self.peers.get(&id).and_then(|peer| peer.channel) else { return false };
+        let mut told = false;
         self.mutate(id, |rtc| {
             if let Some(mut channel) = rtc.channel(channel)
                 && channel.buffered_amount() < MOST_WAITING
             {
                 // A refused message is as good as a lost one: the next view and the next repetition follow.
-                let _ = channel.write(false, text.as_bytes());
+                told = channel.write(false, message.as_bytes()).unwrap_or(false);
             }
         });
+        told
     }
 }

@@ -7,24 +7,45 @@ use airbound_senders::conference::room::EstimateKind;
 
 use super::*;
 
+/// Shortest time from one view to the next.
+const VIEW: Duration = Duration::from_millis(400);
+/// Longest time from one view to the next, in seconds.
+const LONGEST_VIEW: f64 = 4.0;
+/// Part of a downlink that views may take.
+const VIEWS: f64 = 0.05;
+/// Lines of the log in one view.
+const NEWEST: usize = 12;
+
 /// A rate in whole bits per second.
 fn bps(rate: f64) -> u64 {
     rate.max(0.0) as u64
 }
 
 impl Session {
-    /// Tells one participant its own view, and a line on each of the others.
+    /// Tells one participant its own view, a line on each of the others, and what the log has that it was not told yet. On a narrow link it does
+    /// so less often: what a view takes, pictures and sound cannot have.
     pub(super) fn tell_view(&mut self, id: ClientId) {
+        let Some(peer) = self.peers.get(&id) else { return };
+        if self.now < peer.next_view || peer.channel.is_none() {
+            return;
+        }
+        let (host, downlink) = (peer.host, peer.downlink.rate());
+        let new = (self.lines - peer.told).min(NEWEST).min(self.log.len());
         let Some(own) = self.member(id, true) else { return };
         let others: Vec<Value> = self.peers.keys().filter_map(|other| self.member(*other, false)).collect();
-        let recent = self.log.iter().rev().take(12).rev();
+        let recent = self.log.iter().skip(self.log.len() - new);
         let log: Vec<Value> =
             recent.map(|line| json!([(line.at * 10.0).round() / 10.0, line.text])).collect();
-        let host = self.peers.get(&id).is_some_and(|peer| peer.host);
         let policy = policy_name(self.room.config().policy);
         let message =
             json!({"t": "view", "policy": policy, "host": host, "own": own, "members": others, "log": log});
-        self.tell(id, &message);
+        let message = message.to_string();
+        let told = self.tell(id, &message);
+        let lines = self.lines;
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.told = if told { lines } else { peer.told };
+        let pause = message.len() as f64 * 8.0 / (downlink * VIEWS).max(1.0);
+        peer.next_view = self.now + Duration::from_secs_f64(pause.min(LONGEST_VIEW)).max(VIEW);
     }
 
     fn member(&self, id: ClientId, views: bool) -> Option<Value> {

@@ -1,35 +1,14 @@
 // Two real browsers in a room: pictures, reasons, a hold that is obeyed, a reload, a crash, a change of policy.
 // usage: node browsers.mjs PROGRAM [CHROMIUM]
 import { spawn } from "node:child_process";
-import crypto from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { chromium } from "playwright-core";
+import { Browsers, read, wait } from "./participant.mjs";
 
 const [program, browser = "/usr/bin/chromium"] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "airbound-room-"));
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 let failed = 0;
-
-/** A camera that an encoder cannot compress away: blocks of noise, 320x180, 25 frames a second. */
-function camera() {
-  const [width, height, frames, block] = [320, 180, 50, 4];
-  const file = path.join(folder, "camera.y4m");
-  const parts = [Buffer.from(`YUV4MPEG2 W${width} H${height} F25:1 Ip A1:1 C420\n`)];
-  for (let frame = 0; frame < frames; frame += 1) {
-    const luma = Buffer.alloc(width * height);
-    for (let top = 0; top < height; top += block) {
-      const noise = crypto.randomBytes(width / block);
-      for (let row = top; row < Math.min(height, top + block); row += 1) {
-        for (let x = 0; x < width; x += 1) luma[row * width + x] = 60 + (noise[Math.floor(x / block)] >> 1);
-      }
-    }
-    parts.push(Buffer.from("FRAME\n"), luma, Buffer.alloc((width * height) / 4, 110 + frame), Buffer.alloc((width * height) / 4, 140 - frame));
-  }
-  fs.writeFileSync(file, Buffer.concat(parts));
-  return file;
-}
 
 function check(name, holds, seen) {
   if (!holds) failed += 1;
@@ -53,28 +32,10 @@ const printed = await new Promise((done) => {
   server.stdout.on("data", (part) => { text += part; if (text.split("\n").length > 2) done(text); });
 });
 const [host, guest] = ["host", "guest"].map((role) => printed.match(new RegExp(`${role}: (\\S+)`))[1]);
-const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", `--use-file-for-fake-video-capture=${camera()}`,
-  "--no-sandbox", "--disable-gpu", "--mute-audio", "--disable-background-timer-throttling", "--disable-renderer-backgrounding"];
-const started = [];
-async function open(address, name) {
-  const one = await chromium.launch({ executablePath: browser, args });
-  started.push(one);
-  const page = await (await one.newContext({ permissions: ["camera", "microphone"] })).newPage();
-  page.on("pageerror", (error) => { failed += 1; console.log("MISSED no error in the page:", String(error)); });
-  const [base, token] = address.split("#");
-  await page.goto(`${base}?width=320&audio=0&slots=3&cap=600000#${token}`);
-  await page.fill("#name", name);
-  await page.click("#with");
-  return page;
-}
-const read = (page) => page.evaluate(() => ({
-  id: airbound.id, state: airbound.state, error: airbound.error, up: airbound.link?.up ?? 0, policy: airbound.view?.policy,
-  frames: Object.values(airbound.link?.streams ?? {}).map((stream) => stream.frames),
-  views: airbound.view?.own.views.map((view) => [view.name, view.layer, view.why]) ?? [], log: airbound.view?.log.length ?? 0,
-}));
+const browsers = new Browsers(browser, folder, new URL(host).origin, (error) => { failed += 1; console.log("MISSED no error in the page:", String(error)); });
 
 try {
-  const [ann, ben] = [await open(host, "Ann"), await open(guest, "Ben")];
+  const [ann, ben] = [await browsers.open(host, "Ann"), await browsers.open(guest, "Ben")];
   for (const [name, page] of [["Ann", ann], ["Ben", ben]]) {
     const [seen, time] = await until(25, () => read(page), (now) => now.frames.some((count) => count > 50));
     check(`${name} decodes frames`, seen.frames.some((count) => count > 50), { time, ...seen });
@@ -103,7 +64,7 @@ try {
   const [alone, time] = await until(45, () => read(ann), (now) => now.views.length === 0);
   check("a crashed tab loses its seat", alone.views.length === 0, { time });
 } finally {
-  for (const one of started) await one.close().catch(() => {});
+  await browsers.close();
   server.kill();
   fs.rmSync(folder, { recursive: true });
 }

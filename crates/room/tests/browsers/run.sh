@@ -11,7 +11,7 @@ if [ -z "$browser" ] || ! command -v npm >/dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$folder/package.json" "$folder/browsers.mjs" "$work"
+cp "$folder/package.json" "$folder"/*.mjs "$work"
 cd "$work"
 if ! npm install --silent --no-audit --no-fund >/dev/null 2>&1; then
     echo "room-browsers: SKIPPED, playwright-core cannot be installed"

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoomPolicy {
-    /// Each link carries what its estimate allows; no sender is held.
+    /// Each link carries what its estimate allows; no sender is held, but for the sound of the others.
     Plain,
     /// Only the [`RoomConfig::active`] latest speakers are forwarded.
     LastN,

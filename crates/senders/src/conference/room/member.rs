@@ -6,6 +6,7 @@ use super::choice::{MOST_LAYERS, Wish};
 use super::config::RoomConfig;
 use super::coordinate::Link;
 use super::recovery::Recovery;
+use super::sound::Sound;
 use crate::conference::plum::{ClientId, Outbox};
 
 /// Upper limit of the sources that one viewer can ask for.
@@ -96,6 +97,7 @@ pub(super) struct Member {
     pub(super) spoke: Instant,
     pub(super) probe: Option<BitRate>,
     pub(super) recovery: Recovery,
+    pub(super) sound: Sound,
 }
 
 impl Member {
@@ -108,6 +110,7 @@ impl Member {
             spoke: Instant::ZERO,
             probe: None,
             recovery: Recovery::default(),
+            sound: Sound::default(),
         }
     }
 
@@ -135,6 +138,15 @@ impl Member {
         }
         next.sort_by_key(|watched| (std::cmp::Reverse(watched.view.priority), watched.view.source));
         self.watched = next;
+    }
+
+    /// The rate at which it may encode, 0 for its natural one.
+    pub(super) fn held(&self) -> BitRate {
+        let coordinated = self.link.state.client_rate();
+        match self.sound.limit() {
+            Some(limit) if coordinated.is_zero() || limit < coordinated => limit,
+            _ => coordinated,
+        }
     }
 
     /// The part of its downlink estimate that may be filled.

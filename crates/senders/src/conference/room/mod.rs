@@ -36,6 +36,7 @@ mod estimate;
 mod member;
 mod reason;
 mod recovery;
+mod sound;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -227,6 +228,15 @@ impl Room {
         }
     }
 
+    /// Takes that sound is lost on its way to a member now. If no picture is forwarded to it, its own pictures are held for it, under any policy.
+    pub fn on_sound_lost(&mut self, now: Instant, member: ClientId) {
+        self.at(now);
+        let now = self.now;
+        if let Some(member) = self.members.get_mut(&member) {
+            member.sound.on_lost(now);
+        }
+    }
+
     /// Notes that a member speaks.
     pub fn on_speech(&mut self, now: Instant, member: ClientId) {
         self.at(now);
@@ -271,13 +281,14 @@ impl Room {
             // A new hold is kept at once.
             self.urgent |= self.coordinator.solved != solved;
         }
-        for member in self.members.values_mut() {
-            member.outbox.put(now, member.link.state.client_rate());
-        }
         if self.urgent || now >= self.next {
             self.urgent = false;
             self.next = now + self.config.period;
             self.decide();
+        }
+        for member in self.members.values_mut() {
+            let rate = member.held();
+            member.outbox.put(now, rate);
         }
     }
 
@@ -312,8 +323,13 @@ impl Room {
     /// The reason for the rate of a sender. Solves the allocation several times: not for each packet.
     #[must_use]
     pub fn explain_sender(&self, member: ClientId) -> Option<SenderReason> {
-        let link = &self.members.get(&member)?.link;
+        let known = self.members.get(&member)?;
+        let link = &known.link;
         let natural = link.up.map_or(0, |estimate| estimate.rate.as_bps());
+        if let Some(limit) = known.sound.limit().filter(|limit| *limit == known.held()) {
+            let held = Some(limit.as_bps());
+            return Some(SenderReason { held, natural, binding: vec![Constraint::Sound], gain: 0 });
+        }
         let State::ClientConstrained { rate } = link.state else {
             return Some(SenderReason { held: None, natural, binding: Vec::new(), gain: 0 });
         };
@@ -404,10 +420,10 @@ impl Room {
             .map(|member| Demand {
                 capacity: member.downlink(&self.config),
                 hold: member.link.forwarding_limit().map(BitRate::as_bps),
-                trial: member
-                    .link
-                    .down
-                    .is_none_or(|down| down.kind_at(self.now, self.config.fresh) == EstimateKind::AtLeast),
+                trial: !member.sound.suffers(self.now)
+                    && member.link.down.is_none_or(|down| {
+                        down.kind_at(self.now, self.config.fresh) == EstimateKind::AtLeast
+                    }),
                 wishes: member
                     .watched
                     .iter()
@@ -437,8 +453,9 @@ impl Room {
                 let (source, layer) = (wish.source, wish.current);
                 self.actions.push_back(Action::Forward { viewer: *viewer, source, layer });
             }
+            let sent = member.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
+            member.sound.look(now, BitRate::from_bps(sent), demand.used());
             if let Some(down) = member.link.down {
-                let sent = member.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
                 let up = member.link.up.map_or(0, |up| up.rate.min(config.source).as_bps());
                 let estimated = [down.rate.as_bps(), up].map(|rate| rate as f64);
                 let carried = [demand.used(), sent].map(|rate| rate as f64);
@@ -450,7 +467,8 @@ impl Room {
                     Found::Over => member.watched.iter_mut().for_each(Watched::forgive),
                 }
             }
-            let wanted = probe_of(&member.link, demand, now, &config);
+            // Padding would be lost together with sound.
+            let wanted = probe_of(&member.link, demand, now, &config).filter(|_| !member.sound.suffers(now));
             if differs(member.probe, wanted) {
                 member.probe = wanted;
                 self.actions.push_back(Action::Probe { member: *viewer, rate: wanted });

@@ -35,6 +35,8 @@ pub enum Constraint {
     Fairness,
     /// The coordination of both directions itself.
     Coordination,
+    /// Sound on its way to the held client, which is lost otherwise.
+    Sound,
 }
 
 /// The reason for the layer that a viewer gets of a source.
