@@ -34,6 +34,7 @@ pub(crate) struct Clock {
 
 /// A participant and its half-duplex link.
 pub(crate) struct Guest {
+    #[allow(dead_code, reason = "one example asks for no numbers")]
     pub(crate) id: u16,
     pub(crate) synthetic: Synthetic,
     pub(crate) link: Link,
