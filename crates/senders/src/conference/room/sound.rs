@@ -98,19 +98,19 @@ mod tests {
         let expected = [
             (200, 280),
             (1800, 196),
-            (11_600, 0),
-            (11_800, 280),
-            (13_400, 196),
-            (33_200, 0),
-            (33_400, 280),
-            (35_000, 196),
+            (11_800, 0),
+            (12_000, 280),
+            (13_600, 196),
+            (33_600, 0),
+            (33_800, 280),
+            (35_400, 196),
         ];
         assert_eq!(seen, expected);
     }
 
     #[test]
     fn a_hold_never_goes_below_the_least_rate() {
-        assert_eq!(holds(30, 0, |_, _| true).last(), Some(&(13_000, 30)));
+        assert_eq!(holds(30, 0, |_, _| true).last(), Some(&(11_400, 30)));
     }
 
     #[test]
