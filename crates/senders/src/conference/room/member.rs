@@ -140,6 +140,11 @@ impl Member {
         self.watched = next;
     }
 
+    /// The rate of all its layers, bit/s.
+    pub(super) fn sent(&self) -> u64 {
+        self.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate))
+    }
+
     /// The rate at which it may encode, 0 for its natural one.
     pub(super) fn held(&self) -> BitRate {
         let coordinated = self.link.state.client_rate();

@@ -439,6 +439,10 @@ impl Room {
     fn decide(&mut self) {
         let (now, config) = (self.now, self.config);
         self.counters.decisions += 1;
+        let forwarded: Vec<u64> = self.members.keys().map(|viewer| self.outbound(*viewer)).collect();
+        for (member, forwarded) in self.members.values_mut().zip(forwarded) {
+            member.sound.look(now, BitRate::from_bps(member.sent()), forwarded);
+        }
         let mut demands = self.demands();
         let server = config.server.map(BitRate::as_bps);
         let chosen = choose(&demands, server, config.margin);
@@ -453,8 +457,7 @@ impl Room {
                 let (source, layer) = (wish.source, wish.current);
                 self.actions.push_back(Action::Forward { viewer: *viewer, source, layer });
             }
-            let sent = member.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
-            member.sound.look(now, BitRate::from_bps(sent), demand.used());
+            let sent = member.sent();
             if let Some(down) = member.link.down {
                 let up = member.link.up.map_or(0, |up| up.rate.min(config.source).as_bps());
                 let estimated = [down.rate.as_bps(), up].map(|rate| rate as f64);
