@@ -97,7 +97,6 @@ pub struct Session {
     events: VecDeque<(ClientId, Event)>,
     datagrams: VecDeque<(SocketAddr, Vec<u8>)>,
     tick: Instant,
-    ticks: u64,
     log: VecDeque<Line>,
     /// Lines of the log so far.
     lines: usize,
@@ -122,7 +121,6 @@ impl Session {
             events: VecDeque::new(),
             datagrams: VecDeque::new(),
             tick: now,
-            ticks: 0,
             log: VecDeque::new(),
             lines: 0,
             received: 0,

@@ -18,7 +18,6 @@ const DESIRED: f64 = 1.2;
 impl Session {
     /// Ends an interval: rates, estimates, seats, and what each participant is told.
     pub(super) fn on_tick(&mut self) {
-        self.ticks += 1;
         let (now, when) = (self.now, self.when());
         self.left.retain(|(.., at)| now.saturating_duration_since(*at) < RESUME);
         let past = |since: Instant, time: Duration| now.saturating_duration_since(since) > time;

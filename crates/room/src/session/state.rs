@@ -29,7 +29,10 @@ impl Session {
         if self.now < peer.next_view || peer.channel.is_none() {
             return;
         }
-        let (host, downlink) = (peer.host, peer.downlink.rate());
+        // Before the first estimate, what a room assumes of a downlink.
+        let known = Some(peer.downlink.rate()).filter(|rate| *rate > 0.0);
+        let downlink = known.unwrap_or(self.room.config().start.as_bps() as f64);
+        let host = peer.host;
         let new = (self.lines - peer.told).min(NEWEST).min(self.log.len());
         let Some(own) = self.member(id, true) else { return };
         let others: Vec<Value> = self.peers.keys().filter_map(|other| self.member(*other, false)).collect();
@@ -41,10 +44,11 @@ impl Session {
             json!({"t": "view", "policy": policy, "host": host, "own": own, "members": others, "log": log});
         let message = message.to_string();
         let told = self.tell(id, &message);
-        let lines = self.lines;
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.told = if told { lines } else { peer.told };
-        let pause = message.len() as f64 * 8.0 / (downlink * VIEWS).max(1.0);
+        if told {
+            peer.told = self.lines;
+        }
+        let pause = message.len() as f64 * 8.0 / (downlink * VIEWS);
         peer.next_view = self.now + Duration::from_secs_f64(pause.min(LONGEST_VIEW)).max(VIEW);
     }
 
