@@ -110,10 +110,16 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
             fates.sample(&[("rule", name), ("fate", reason)], *count as f64)?;
         }
     }
-    let stations: [(&'static str, &str, &str, OfStation); 7] = [
+    let stations: [(&'static str, &str, &str, OfStation); 8] = [
         ("station_unseen_bytes", "gauge", "Bytes past the agent in the last second, 0 if few.", |row| {
             Some(row.unseen_bytes as f64)
         }),
+        (
+            "station_unmeasured_bytes",
+            "gauge",
+            "Bytes in the last second that passed before the agent knew the station's address, 0 if few.",
+            |row| Some(row.unmeasured_bytes as f64),
+        ),
         ("station_rate_bits_per_second", "gauge", "The average PHY rate of data to a station.", |row| {
             row.rate_mbps.map(|mbps| mbps * 1e6)
         }),

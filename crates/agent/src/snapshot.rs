@@ -163,6 +163,8 @@ pub struct StationRow {
     pub airtime_s: f64,
     /// Bytes past the agent between the last two readings of the station's counters; 0 if they were few.
     pub unseen_bytes: u64,
+    /// Bytes between these readings that passed before the agent knew the station's address; 0 if they were few.
+    pub unmeasured_bytes: u64,
     /// Packets released.
     pub released: u64,
     /// Packets dropped by the agent.
@@ -254,6 +256,7 @@ impl Snapshot {
             held: station.held as u64,
             below_ms: station.below.as_millis_f64(),
             unseen_bytes: station.unseen.map_or(0, ByteCount::as_u64),
+            unmeasured_bytes: station.unmeasured.map_or(0, ByteCount::as_u64),
             airtime_s: station.counts.airtime_us as f64 / 1e6,
             released: station.counts.released,
             dropped: station.counts.dropped,

@@ -127,6 +127,14 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
             row.unseen_bytes / 1000
         )?;
     }
+    for row in snapshot.stations.iter().filter(|row| row.unmeasured_bytes > 0) {
+        writeln!(
+            out,
+            "{} was sent packets that waited in the kernel for its address, unmeasured: {} kB in the last second",
+            row.station,
+            row.unmeasured_bytes / 1000
+        )?;
+    }
     let mut stations = Grid::new(
         "",
         &["station", "state", "Mb/s", "held", "below ms", "airtime s", "released", "dropped", "failed %"],

@@ -5,8 +5,8 @@ mod overload;
 
 use airbound_agent::control::Request;
 use airbound_agent::engine::{
-    Arrival, Carried, Completion, Engine, EngineConfig, FlowKey, Protected, State, StationFacts, Ticket,
-    WindowConfig,
+    Arrival, Carried, Completion, Decision, Engine, EngineConfig, FlowKey, Protected, State, StationFacts,
+    Ticket, WindowConfig,
 };
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig, WqmConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -144,6 +144,64 @@ fn traffic_past_the_agent_is_noticed() {
     world.tell_stations();
     world.pass(millis(2000));
     assert_eq!(world.engine.rules()[0].state, State::Idle);
+}
+
+#[test]
+fn packets_that_waited_for_an_address_did_not_go_past_the_agent() {
+    let mut world = World::new(config(last_pq()), &[65, 65]);
+    let mut is_hidden = false;
+    // Bytes that wait, of these those that are sent before the reading, those past the agent, and what is told.
+    for (waited, sent, past, told) in [
+        (0, 0, 0, None),
+        (500_000, 500_000, 0, Some("unmeasured-traffic")),
+        (500_000, 0, 0, None),
+        (0, 500_000, 0, Some("unmeasured-traffic")),
+        (500_000, 500_000, 500_000, Some("unseen-traffic")),
+        (0, 0, 0, Some("unseen-traffic-ended")),
+        (20_000, 20_000, 0, None),
+        (500_000, 0, 0, None),
+        (0, 0, 0, None),
+        // What waited was not sent in two intervals: it is counted no longer.
+        (0, 0, 500_000, Some("unseen-traffic")),
+        (0, 0, 0, Some("unseen-traffic-ended")),
+    ] {
+        vr_beside_bulk(&mut world, 2, 1);
+        // A second is judged by the counters told before it.
+        let state = if is_hidden { State::Unknown } else { State::Met };
+        assert_eq!(world.engine.rules()[0].state, state, "{waited} {sent} {past}");
+        world.engine.on_receiver_known(mac(1), ByteCount::new(waited));
+        *world.counted.entry(mac(1)).or_default() += sent + past;
+        let before = world.told.len();
+        world.tell_stations();
+        let new: Vec<&str> = world.told[before..]
+            .iter()
+            .filter_map(|decision| match decision {
+                Decision::UnseenTraffic { .. } => Some("unseen-traffic"),
+                Decision::UnmeasuredTraffic { .. } => Some("unmeasured-traffic"),
+                Decision::UnseenTrafficEnded { .. } => Some("unseen-traffic-ended"),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(new, Vec::from_iter(told), "{waited} {sent} {past}");
+        let station = world.engine.stations().next().expect("a station");
+        assert_eq!(station.unseen.is_some(), told == Some("unseen-traffic"));
+        assert_eq!(station.unmeasured.is_some(), told == Some("unmeasured-traffic"));
+        is_hidden = station.unseen.is_some() || station.unmeasured.is_some();
+    }
+}
+
+#[test]
+fn a_station_that_comes_again_counts_from_zero() {
+    let mut world = World::new(config(last_pq()), &[65]);
+    world.counted.insert(mac(1), 1_000);
+    world.tell_stations();
+    let rate = world.rates.remove(&mac(1)).expect("a station");
+    world.tell_stations();
+    // Sent between the association and its notice.
+    world.counted.insert(mac(1), 600_000);
+    world.rates.insert(mac(1), rate);
+    world.tell_stations();
+    assert_eq!(world.engine.stations().next().and_then(|station| station.unseen), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::hash::RandomState;
 use std::net::IpAddr;
 
 use airbound_linux::completions::{self, Fate, RateTry};
-use airbound_linux::neighbours::Neighbours;
+use airbound_linux::neighbours::{Neighbour, Neighbours};
 use airbound_linux::nfqueue::{Layer, Packet};
 use airbound_linux::packet::{Headers, PriorityMap};
 use airbound_linux::{MacAddress, nl80211};
@@ -15,6 +15,8 @@ use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
 use crate::config::Rule;
 use crate::engine::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
 use crate::expression::Facts;
+
+use super::waiting::Waiting;
 
 /// The upper byte of the mark of released packets; it identifies the agent's frames at completion.
 const MARK: u32 = 0xab00_0000;
@@ -56,6 +58,7 @@ pub(super) struct Classifier {
     priorities: PriorityMap,
     /// Random keys of the flow hashes (SipHash), so that a remote host cannot construct flows that collide.
     keys: RandomState,
+    waiting: Waiting,
     /// The number of the last packet.
     last: u32,
 }
@@ -63,7 +66,14 @@ pub(super) struct Classifier {
 impl Classifier {
     pub(super) fn new(rules: Vec<Rule>, kernel: &str) -> Self {
         let priorities = PriorityMap::of_kernel(kernel);
-        Self { rules, hosts: Vec::new(), priorities, keys: RandomState::new(), last: 0 }
+        Self {
+            rules,
+            hosts: Vec::new(),
+            priorities,
+            keys: RandomState::new(),
+            waiting: Waiting::default(),
+            last: 0,
+        }
     }
 
     /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
@@ -86,7 +96,7 @@ impl Classifier {
             Some(headers) if packet.is_super_packet => segments_of(packet.length, headers.length),
             _ => 1,
         };
-        Arrival {
+        let arrival = Arrival {
             ticket: Ticket(packet.id.0),
             station,
             flow: FlowKey(headers.map_or(0, |headers| headers.flow_hash(&self.keys))),
@@ -94,7 +104,17 @@ impl Classifier {
             category: self.priorities.category(packet.priority, packet.vlan, dscp),
             size: packet.length,
             segments,
+        };
+        if let (None, Layer::Network, Some(headers)) = (station, packet.layer, headers) {
+            self.waiting.on_packet(packet.out_interface, headers.destination, arrival.most_counted());
         }
+        arrival
+    }
+
+    /// Takes a change of the neighbour table. Returns the station whose address became known, and the bytes that waited for it.
+    pub(super) fn on_neighbour(&mut self, change: &Neighbour) -> Option<(MacAddress, ByteCount)> {
+        self.hosts.iter_mut().for_each(|hosts| hosts.neighbours.apply(change));
+        self.waiting.on_neighbour(change)
     }
 
     fn station(&self, packet: &Packet<'_>, destination: IpAddr) -> Option<MacAddress> {

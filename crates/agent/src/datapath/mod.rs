@@ -6,6 +6,7 @@ mod ports;
 mod serve;
 mod settings;
 mod tune;
+mod waiting;
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};

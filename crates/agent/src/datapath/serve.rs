@@ -308,7 +308,9 @@ impl<'a> Server<'a> {
                     self.adopt(time, ports)?;
                 }
                 Change::Neighbour(neighbour) => {
-                    self.classifier.hosts.iter_mut().for_each(|hosts| hosts.neighbours.apply(&neighbour));
+                    if let Some((station, waited)) = self.classifier.on_neighbour(&neighbour) {
+                        self.engine.on_receiver_known(station, waited);
+                    }
                 }
                 Change::RulesTouched => self.due.rules = time,
                 Change::Overrun => {

@@ -9,6 +9,7 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::packet::{Carried, Completion, Held, StationFacts};
+use super::unseen::Ledger;
 use super::{Decision, Engine};
 
 /// Assumed size of a frame of unknown size: a packet of a bulk transfer.
@@ -142,6 +143,8 @@ impl Engine {
             let Some((id, _)) = self.peers.find_or_add(facts.station) else { return };
             let Some(peer) = self.peers.get_mut(id) else { return };
             peer.present = true;
+            // The kernel's counter of a new association begins at zero.
+            peer.ledger = Ledger::default();
             let joined = Decision::StationJoined { station: facts.station, id: id.0, rate: facts.rate };
             self.out.decisions.push(joined);
         }

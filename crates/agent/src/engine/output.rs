@@ -175,6 +175,18 @@ pub enum Decision {
         /// Rules with a flow at the station.
         rules: Vec<String>,
     },
+    /// A station was sent packets that passed before the agent knew that they go to it.
+    UnmeasuredTraffic {
+        /// Its address.
+        station: MacAddress,
+        /// Bytes that waited for its address, since the last reading of the station's counters.
+        bytes: u64,
+        /// The airtime that they take at least.
+        #[serde(serialize_with = "millis", rename = "airtime_ms")]
+        airtime: Span,
+        /// Rules with a flow at the station.
+        rules: Vec<String>,
+    },
     /// A station is sent only what the agent released, or little more.
     UnseenTrafficEnded {
         /// Its address.
@@ -257,7 +269,11 @@ impl Decision {
             Self::Rate { rate, .. } => format!("packets of the rule come at no more than {rate}: they are protected again"),
             Self::UnseenTraffic { rules, .. } => {
                 let known = "the station is sent packets past the agent: flow offload, rules of others, or the access point's own";
-                if rules.is_empty() { known.to_owned() } else { format!("{known}; whether its demands are met is unknown") }
+                with_doubt(known, rules)
+            }
+            Self::UnmeasuredTraffic { rules, .. } => {
+                let known = "packets passed through the agent before it knew the station's address, and waited in the kernel for it, unmeasured";
+                with_doubt(known, rules)
             }
             Self::UnseenTrafficEnded { .. } => "the station's counters show what the agent released".to_owned(),
             Self::DemandChanged { before, .. } => {
@@ -279,6 +295,15 @@ impl Decision {
             }
             Self::Buffer { .. } => "the backlog drained within the limit in two consecutive intervals, or the rate became known".to_owned(),
         }
+    }
+}
+
+/// A sentence, and that demands are unknown if rules have a flow at the station.
+fn with_doubt(known: &str, rules: &[String]) -> String {
+    if rules.is_empty() {
+        known.to_owned()
+    } else {
+        format!("{known}; whether its demands are met is unknown")
     }
 }
 

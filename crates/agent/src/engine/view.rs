@@ -25,6 +25,8 @@ pub struct StationView {
     pub below: Span,
     /// Bytes past the agent in the last second, if they were many.
     pub unseen: Option<ByteCount>,
+    /// Bytes in the last second that passed before the agent knew the station's address, if they were many.
+    pub unmeasured: Option<ByteCount>,
     /// Counters of its packets and frames by their fate.
     pub counts: PeerCounts,
 }
@@ -72,6 +74,7 @@ impl Engine {
             held: peer.held,
             below: peer.all_below(),
             unseen: peer.ledger.unseen.filter(|_| peer.present),
+            unmeasured: peer.ledger.unmeasured.filter(|_| peer.present),
             counts: peer.counts,
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airbound_agent::engine::{
-    Arrival, Carried, Completion, Engine, EngineConfig, Fate, FlowKey, StationFacts, Ticket,
+    Arrival, Carried, Completion, Decision, Engine, EngineConfig, Fate, FlowKey, StationFacts, Ticket,
 };
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -64,6 +64,8 @@ pub(crate) struct World {
     pub(crate) counted: BTreeMap<MacAddress, u64>,
     pub(crate) dropped: u64,
     pub(crate) most_below: Span,
+    /// Decisions of the engine, in order.
+    pub(crate) told: Vec<Decision>,
     /// FNV-1a over the time, packet and fate of every verdict.
     verdicts: u64,
 }
@@ -91,6 +93,7 @@ impl World {
             counted: BTreeMap::new(),
             dropped: 0,
             most_below: Span::ZERO,
+            told: Vec::new(),
             verdicts: 0xcbf2_9ce4_8422_2325,
         };
         world.tell_stations();
@@ -154,6 +157,7 @@ impl World {
     /// Applies the engine's verdicts.
     pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
+        self.told.extend(output.decisions);
         for verdict in output.verdicts {
             let packet = self.held.remove(&verdict.ticket);
             let packet = packet.unwrap_or_else(|| panic!("a second verdict on {:?}", verdict.ticket));
