@@ -6,8 +6,11 @@ const SHARES = { 1: [1], 2: [0.25, 0.75], 3: [0.08, 0.24, 0.68] };
 /** Rate below which a layer is switched off, so that those below it get its share. */
 const LEAST = { 1: [0], 2: [0, 250e3], 3: [0, 120e3, 350e3] };
 
-/** Holds a sender at a total rate in bit/s. The congestion control keeps its natural estimate, unlike under REMB. */
-export async function holdSender(sender, total) {
+/**
+ * Holds a sender at a total rate in bit/s, or to its first `layers` encodings, which keep their shares of that rate. The congestion control
+ * keeps its natural estimate, unlike under REMB.
+ */
+export async function holdSender(sender, total, layers = Infinity) {
   const parameters = sender.getParameters();
   const count = parameters.encodings.length;
   const shares = SHARES[count] ?? Array(count).fill(1 / count);
@@ -15,11 +18,11 @@ export async function holdSender(sender, total) {
   const on = shares.map((share, index) => index === 0 || total * share >= least[index]);
   const sum = shares.reduce((all, share, index) => all + (on[index] ? share : 0), 0);
   parameters.encodings.forEach((encoding, index) => {
-    encoding.active = on[index];
+    encoding.active = on[index] && index < layers;
     encoding.maxBitrate = Math.max(30000, Math.round((total * shares[index]) / sum));
   });
   await sender.setParameters(parameters);
-  return on;
+  return on.map((is, index) => is && index < layers);
 }
 
 /** The estimate of the uplink in bit/s, and what is sent and received, from getStats(). */
@@ -57,13 +60,13 @@ export class Follower {
     this.work = Promise.resolve();
   }
 
-  /** Takes {sequence, rate}: rate 0 releases. An old notice is acknowledged and has no effect. */
+  /** Takes {sequence, rate, layers}: rate 0 releases, `layers` names the encodings in use. An old notice is acknowledged and has no effect. */
   onNotice(notice) {
     this.answer({ t: "ack", sequence: notice.sequence });
     if (notice.sequence <= this.sequence) return;
     this.sequence = notice.sequence;
     this.rate = notice.rate;
-    const total = notice.rate > 0 ? Math.min(notice.rate, this.cap) : this.cap;
-    if (this.sender) this.work = this.work.then(() => holdSender(this.sender, total)).catch(() => {});
+    const total = notice.rate > 0 && !notice.layers ? Math.min(notice.rate, this.cap) : this.cap;
+    if (this.sender) this.work = this.work.then(() => holdSender(this.sender, total, notice.layers ?? undefined)).catch(() => {});
   }
 }

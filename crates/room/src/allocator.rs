@@ -132,7 +132,7 @@ pub struct Reply {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Do {
-    Hold { member: u16, rate: u64, sequence: u32 },
+    Hold { member: u16, rate: u64, sequence: u32, layers: Option<u8> },
     Forward { viewer: u16, source: u16, layer: Option<u8> },
     Probe { member: u16, rate: Option<u64> },
 }
@@ -214,9 +214,12 @@ impl Allocator {
         let mut changed = Vec::new();
         while let Some(action) = room.poll_action(now) {
             actions.push(match action {
-                Action::Hold { member, notice } => {
-                    Do::Hold { member: member.0, rate: notice.rate.as_bps(), sequence: notice.sequence }
-                }
+                Action::Hold { member, notice, layers } => Do::Hold {
+                    member: member.0,
+                    rate: notice.rate.as_bps(),
+                    sequence: notice.sequence,
+                    layers,
+                },
                 Action::Forward { viewer, source, layer } => {
                     changed.push((viewer, source));
                     Do::Forward { viewer: viewer.0, source: source.0, layer }

@@ -134,6 +134,9 @@ struct Decisions {
     /// Weight of fairness in Plum's utility, 0 to 1
     #[arg(long)]
     rho: Option<f64>,
+    /// Also hold rates of both directions of a measured link to Plum's allocation (see docs/results/room.md)
+    #[arg(long)]
+    coordinated: bool,
     /// Speakers that last-n forwards, 1 to 63
     #[arg(long)]
     active: Option<usize>,
@@ -157,6 +160,7 @@ impl Decisions {
             server: self.server,
             rho: self.rho.unwrap_or(default.rho),
             active: self.active.unwrap_or(default.active),
+            coordinated: self.coordinated,
             ..default
         };
         config.check().map_err(|error| error.to_string())?;

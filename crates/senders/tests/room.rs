@@ -26,7 +26,7 @@ struct Session {
 
 impl Session {
     fn new(policy: RoomPolicy, members: u16) -> Self {
-        let config = RoomConfig { policy, ..RoomConfig::default() };
+        let config = RoomConfig { policy, coordinated: true, ..RoomConfig::default() };
         let mut room = Room::new(config).expect("valid");
         let all = || (0..members).map(ClientId);
         for member in all() {
@@ -55,7 +55,7 @@ impl Session {
             let now = at(self.now);
             self.room.on_deadline(now);
             while let Some(action) = self.room.poll_action(now) {
-                if let Action::Hold { member, notice } = action {
+                if let Action::Hold { member, notice, .. } = action {
                     self.room.on_acknowledged(member, notice.sequence);
                 }
                 self.actions.push(action);
@@ -111,10 +111,7 @@ fn an_estimate_that_wavers_around_a_step_changes_no_layer() {
 #[test]
 fn the_member_behind_a_narrow_half_duplex_link_gives_up_downlink_for_three_viewers() {
     let mut session = Session::new(RoomPolicy::Plum, 4);
-    session
-        .room
-        .set_config(at(0), RoomConfig { policy: RoomPolicy::Plum, rho: 0.0, ..RoomConfig::default() })
-        .expect("valid");
+    session.room.set_config(at(0), RoomConfig { rho: 0.0, ..*session.room.config() }).expect("valid");
     for _ in 0..30 {
         // 2.5 Mb/s for both directions: what one yields, the other takes.
         let down = match session.room.state(ClientId(0)) {
@@ -122,7 +119,8 @@ fn the_member_behind_a_narrow_half_duplex_link_gives_up_downlink_for_three_viewe
             _ => 2000,
         };
         session.estimates(0, [2500 - down, down], EstimateKind::Exact);
-        (1..4).for_each(|member| session.estimates(member, [1500, 3000], EstimateKind::AtLeast));
+        // The others are known to have room for more.
+        (1..4).for_each(|member| session.estimates(member, [1500, 6000], EstimateKind::AtLeast));
         session.run(200);
     }
     let Some(State::ServerConstrained { rate }) = session.room.state(ClientId(0)) else {
@@ -143,7 +141,51 @@ fn only_exact_estimates_make_a_bottleneck() {
         session.run(200);
     }
     assert!((0..4).all(|member| session.room.state(ClientId(member)) == Some(State::Natural)));
-    assert!(!session.actions.iter().any(|action| matches!(action, Action::Hold { .. })));
+    assert!(!session.actions.iter().any(|action| matches!(action, Action::Hold { layers: None, .. })));
+}
+
+#[test]
+fn a_layer_that_nobody_takes_is_not_sent_until_a_viewer_has_room_for_it() {
+    let mut session = Session::new(RoomPolicy::Plum, 3);
+    let config = RoomConfig { coordinated: false, ..*session.room.config() };
+    session.room.set_config(at(0), config).expect("valid");
+    // What the members send follows the notices.
+    let mut layers = [3; 3];
+    let mut run = |session: &mut Session, ms: u64| {
+        for _ in 0..ms / 100 {
+            let seen = session.actions.len();
+            session.run(100);
+            for action in session.actions.split_off(seen) {
+                if let Action::Hold { member, layers: count, .. } = action {
+                    layers[usize::from(member.0)] = count.map_or(3, usize::from);
+                }
+            }
+            for member in 0..3 {
+                let rates: Vec<BitRate> = LAYERS.map(kbps).into_iter().take(layers[member]).collect();
+                session.room.on_layers(at(session.now), ClientId(member as u16), &rates);
+            }
+        }
+        layers
+    };
+    (0..3).for_each(|member| session.estimates(member, [3000, 900], EstimateKind::Exact));
+    assert_eq!(run(&mut session, 3000), [3; 3], "not yet");
+    assert_eq!(run(&mut session, 3000), [2; 3]);
+    let reason = session.room.explain_sender(ClientId(1)).expect("a member");
+    assert_eq!(reason.binding, [Constraint::Viewers]);
+    let held = reason.held.expect("held");
+    assert!((480_000..1_480_000).contains(&held), "{held}: the layers in use, not the next one");
+    // The layer that is held back is still what would come next.
+    let seen = session.room.explain(ClientId(0), ClientId(1)).expect("decided");
+    assert_eq!((seen.next, &seen.binding[..]), (Some(2), &[Constraint::Capacity][..]));
+    session.estimates(0, [3000, 2600], EstimateKind::Exact);
+    run(&mut session, 3000);
+    assert_eq!([1, 2].map(|source| session.layer(0, source)), [Some(2), Some(2)]);
+    assert_eq!(run(&mut session, 6000), [2, 3, 3], "member 0 alone takes them");
+    session.estimates(0, [3000, 900], EstimateKind::Exact);
+    assert_eq!(run(&mut session, 6000), [2; 3]);
+    let config = RoomConfig { policy: RoomPolicy::Plain, ..*session.room.config() };
+    session.room.set_config(at(session.now), config).expect("valid");
+    assert_eq!(run(&mut session, 1000), [3; 3], "another policy holds nothing back");
 }
 
 #[test]

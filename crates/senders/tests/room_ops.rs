@@ -44,6 +44,8 @@ fn kbps(rate: u16) -> BitRate {
 #[derive(Default)]
 struct Known {
     layers: BTreeMap<ClientId, [u16; MOST_LAYERS]>,
+    /// Layers that were ever sent.
+    sent: BTreeSet<(ClientId, u8)>,
     views: BTreeMap<ClientId, Vec<Viewing>>,
     down: BTreeMap<ClientId, Estimate>,
     forwarded: BTreeMap<(ClientId, ClientId), Option<u8>>,
@@ -52,7 +54,7 @@ struct Known {
 }
 
 fn drive(ops: &[Op]) {
-    let mut room = Room::new(RoomConfig::default()).expect("valid");
+    let mut room = Room::new(RoomConfig { coordinated: true, ..RoomConfig::default() }).expect("valid");
     let mut known = Known::default();
     let mut now = Instant::ZERO;
     let mut latest = now;
@@ -74,6 +76,8 @@ fn drive(ops: &[Op]) {
                 room.on_layers(now, id(*member), &rates.map(kbps));
                 if room.members().any(|other| other == id(*member)) {
                     known.layers.insert(id(*member), *rates);
+                    let sent = (0..).zip(rates).filter(|(_, rate)| **rate > 0);
+                    known.sent.extend(sent.map(|(layer, _)| (id(*member), layer)));
                 }
             }
             Op::Views(member, views) => {
@@ -117,10 +121,14 @@ fn drive(ops: &[Op]) {
             }
             Op::Acknowledge(member, sequence) => room.on_acknowledged(id(*member), u32::from(*sequence)),
             Op::Policy(policy) => {
-                let policy =
-                    [RoomPolicy::Plain, RoomPolicy::LastN, RoomPolicy::Plum][usize::from(*policy % 3)];
-                let active = 2;
-                room.set_config(now, RoomConfig { policy, active, ..*room.config() }).expect("valid");
+                let (policy, coordinated) = match policy % 4 {
+                    0 => (RoomPolicy::Plain, true),
+                    1 => (RoomPolicy::LastN, true),
+                    2 => (RoomPolicy::Plum, false),
+                    _ => (RoomPolicy::Plum, true),
+                };
+                let config = RoomConfig { policy, coordinated, active: 2, ..*room.config() };
+                room.set_config(now, config).expect("valid");
             }
             Op::Server(rate) => {
                 let server = rate.map(kbps);
@@ -181,7 +189,7 @@ fn check(room: &Room, known: &Known, now: Instant) {
             assert!(members.contains(&source) && !rate.is_zero());
             let view = known.views[viewer].iter().find(|view| view.source == source).expect("asked for");
             assert!(layer <= view.largest, "layer {layer} of {}", view.largest);
-            assert_ne!(known.layers[&source][usize::from(layer)], 0, "a layer that is sent");
+            assert!(known.sent.contains(&(source, layer)), "a layer that is sent, or was and is held back");
             assert_eq!(known.forwarded.get(&(*viewer, source)), Some(&Some(layer)), "as the actions said");
         }
     }
@@ -239,7 +247,11 @@ fn is_true(room: &Room, known: &Known, now: Instant, viewer: ClientId, source: C
                 other.on_downlink(now, viewer, ample);
             }
             Constraint::Server => config.server = None,
-            Constraint::Floor | Constraint::Fairness | Constraint::Coordination | Constraint::Sound => {
+            Constraint::Floor
+            | Constraint::Fairness
+            | Constraint::Coordination
+            | Constraint::Sound
+            | Constraint::Viewers => {
                 panic!("a view is not bound by {constraint:?}")
             }
         }
@@ -258,6 +270,12 @@ fn sender_is_true(room: &Room, known: &Known, member: ClientId) {
     if reason.binding == [Constraint::Sound] {
         assert!(known.deaf.contains(&member) && held >= 30_000, "{reason:?}");
         return;
+    }
+    if reason.binding == [Constraint::Viewers] {
+        let best = |(viewer, source), layer| (source == member && viewer != member).then_some(layer);
+        let taken = known.forwarded.iter().filter_map(|(pair, layer)| best(*pair, *layer)).max().flatten();
+        let most = known.sent.iter().filter(|(source, _)| *source == member).map(|(_, layer)| *layer).max();
+        return assert!(taken < most, "{taken:?} of {most:?}: {reason:?}");
     }
     let (members, problem) = room.problem().expect("a hold has a problem");
     let index = members.iter().position(|other| *other == member).expect("it takes part");

@@ -117,9 +117,11 @@ impl Session {
             let when = self.when();
             match self.room.poll_action(when) {
                 None => return,
-                Some(Action::Hold { member, notice }) => {
+                Some(Action::Hold { member, notice, layers }) => {
                     let rate = notice.rate.as_bps() as f64;
-                    let text = json!({"t": "notice", "sequence": notice.sequence, "rate": rate}).to_string();
+                    let text =
+                        json!({"t": "notice", "sequence": notice.sequence, "rate": rate, "layers": layers});
+                    let text = text.to_string();
                     self.tell(member, &text);
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
                     let foreign = peer.channel.is_none();
@@ -140,7 +142,9 @@ impl Session {
                     let rate = Bitrate::bps(rate.as_bps().max(LEAST_BEGINNING));
                     self.mutate(member, |rtc| rtc.bwe().reset(rate));
                     let name = self.name(member).to_owned();
-                    self.note(format!("{name}'s downlink is estimated anew: nothing is lost any more"));
+                    self.note(format!(
+                        "{name}'s downlink is estimated anew, as nothing is lost and nothing waits"
+                    ));
                 }
                 Some(Action::Probe { member, rate }) => {
                     if let Some(peer) = self.peers.get_mut(&member) {
@@ -174,7 +178,8 @@ impl Session {
         let name = self.name(member).to_owned();
         let reason = self.room.explain_sender(member);
         let gain = reason.as_ref().map_or(0, |reason| reason.gain) as f64;
-        let sound = reason.as_ref().is_some_and(|reason| reason.binding.contains(&Constraint::Sound));
+        let bound = |constraint| reason.as_ref().is_some_and(|reason| reason.binding.contains(&constraint));
+        let (sound, viewers) = (bound(Constraint::Sound), bound(Constraint::Viewers));
         if let Some(peer) = self.peers.get_mut(&member) {
             peer.reason = reason;
         }
@@ -186,6 +191,8 @@ impl Session {
                 rate / 1e6,
                 gain / 1e6
             )
+        } else if viewers {
+            format!("{name} sends no more than {:.2} Mb/s, as nobody takes a larger picture", rate / 1e6)
         } else if sound {
             format!("{name} is held at {:.2} Mb/s up, so that {name} hears the others", rate / 1e6)
         } else {

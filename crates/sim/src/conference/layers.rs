@@ -59,7 +59,7 @@ impl Layered {
     pub(super) fn poll_notice(&mut self, now: Instant) -> Option<(usize, Notice)> {
         loop {
             match self.room.poll_action(now)? {
-                Action::Hold { member, notice } => return Some((usize::from(member.0), notice)),
+                Action::Hold { member, notice, .. } => return Some((usize::from(member.0), notice)),
                 Action::Forward { viewer, source, layer } => {
                     self.chosen[usize::from(viewer.0)][usize::from(source.0)] = layer;
                 }
@@ -99,11 +99,13 @@ impl Layered {
         self.room.on_downlink(now, id(client), estimate(down, sent_down as f64));
     }
 
-    /// The part of a source's media that a viewer gets: one layer of all that are sent.
+    /// The part of a source's media that a viewer gets: one layer of all that are sent. One that was held back comes with its next frame; until
+    /// then the one below it is forwarded.
     pub(super) fn part(&self, viewer: usize, source: usize) -> f64 {
         let rates = &self.rates[source];
         let all: f64 = rates.iter().sum();
-        let layer = self.chosen[viewer][source].and_then(|layer| rates.get(usize::from(layer)));
+        let chosen = self.chosen[viewer][source].map_or(0, |layer| usize::from(layer) + 1);
+        let layer = rates.iter().take(chosen).rev().find(|rate| **rate > 0.0);
         if all > 0.0 { layer.copied().unwrap_or(0.0) / all } else { 0.0 }
     }
 

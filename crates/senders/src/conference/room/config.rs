@@ -11,7 +11,8 @@ pub enum RoomPolicy {
     Plain,
     /// Only the [`RoomConfig::active`] latest speakers are forwarded.
     LastN,
-    /// Both directions of each measured link are coordinated (Plum, Sec. III).
+    /// Layers that no viewer takes are not sent, and if [`RoomConfig::coordinated`] both directions of each measured link are coordinated
+    /// (Plum, Sec. III).
     #[default]
     Plum,
 }
@@ -45,6 +46,10 @@ pub struct RoomConfig {
     pub longest_dwell: Span,
     /// Age at which an exact estimate counts as a lower bound only, 100 ms to 1 h. Default 10 s.
     pub fresh: Span,
+    /// Whether both directions of each measured link are coordinated by Plum's allocation of rates too. Default false: layers that no viewer
+    /// takes are held back, which needs no estimate, and holds of other rates cost more than they brought in all that was measured
+    /// (docs/results/room.md).
+    pub coordinated: bool,
     /// Weight of fairness in Plum's utility, 0 to 1. Default 0: most bitrate for all together, above a floor for each. (With the
     /// paper's 0.5 the member behind the narrowest link would be served first, and its viewers pay for it.)
     pub rho: f64,
@@ -75,6 +80,7 @@ impl Default for RoomConfig {
             dwell: Span::from_secs(2),
             longest_dwell: Span::from_secs(16),
             fresh: Span::from_secs(10),
+            coordinated: false,
             rho: 0.0,
             check: Span::from_secs(2),
             change: 0.2,
@@ -86,6 +92,11 @@ impl Default for RoomConfig {
 }
 
 impl RoomConfig {
+    /// Whether rates of links are coordinated.
+    pub(super) fn coordinates(&self) -> bool {
+        self.policy == RoomPolicy::Plum && self.coordinated
+    }
+
     /// Checks every value.
     ///
     /// # Errors

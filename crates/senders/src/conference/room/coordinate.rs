@@ -1,6 +1,6 @@
 //! Coordination of the two directions of each measured link (Plum, Sec. III-D), for links whose estimates may be lower bounds.
 //!
-//! A link takes part as a bottleneck once both of its estimates are exact; before, its capacity is at least what the application can use.
+//! A link is held once both of its estimates are exact; before, it counts with what is known to fit.
 //! While a direction is held its natural estimate freezes. It ages, so the hold is released briefly to look again.
 
 use airbound_units::{BitRate, Instant};
@@ -92,12 +92,12 @@ impl Link {
         self.capacity.check(Reading::Latest);
     }
 
-    /// The capacity that counts: a link that was not measured has all that the application can use.
-    fn user(&self, most: BitRate) -> Option<User> {
+    /// The capacity that counts: of a link that was not measured, what is known to fit.
+    fn user(&self) -> Option<User> {
         let (up, down) = (self.up?, self.down?);
         let capacity = match self.capacity.sum(self.state) {
             Some(sum) if self.measured => sum,
-            _ => most.max(up.rate + down.rate),
+            _ => up.rate + down.rate,
         };
         Some(User { capacity, weight: self.weight })
     }
@@ -166,9 +166,8 @@ impl Coordinator {
     fn solve(&mut self, now: Instant, links: &mut [(ClientId, &mut Link)], config: &RoomConfig) {
         let viewers = links.len().saturating_sub(1).max(1) as u64;
         let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
-        let ample = most + config.source;
         let heard: Vec<(ClientId, User)> =
-            links.iter().filter_map(|(id, link)| Some((*id, link.user(ample)?))).collect();
+            links.iter().filter_map(|(id, link)| Some((*id, link.user()?))).collect();
         self.stale = false;
         if heard.len() < 2 {
             self.in_force = None;

@@ -7,6 +7,7 @@ use super::config::RoomConfig;
 use super::coordinate::Link;
 use super::recovery::Recovery;
 use super::sound::Sound;
+use super::unused::Unused;
 use crate::conference::plum::{ClientId, Outbox};
 
 /// Upper limit of the sources that one viewer can ask for.
@@ -92,6 +93,9 @@ pub(super) struct Member {
     pub(super) outbox: Outbox,
     /// Rates of its layers in bit/s, ascending where sent; 0 for a layer that is not sent.
     pub(super) rates: [u64; MOST_LAYERS],
+    /// The same with the rates of layers that are held back.
+    pub(super) offered: [u64; MOST_LAYERS],
+    pub(super) unused: Unused,
     /// Its views, the most important first.
     pub(super) watched: Vec<Watched>,
     pub(super) spoke: Instant,
@@ -106,6 +110,8 @@ impl Member {
             link: Link::new(weight),
             outbox: Outbox::default(),
             rates: [0; MOST_LAYERS],
+            offered: [0; MOST_LAYERS],
+            unused: Unused::default(),
             watched: Vec::new(),
             spoke: Instant::ZERO,
             probe: None,
@@ -115,7 +121,7 @@ impl Member {
     }
 
     /// Takes the rates of its layers. A layer counts for no less than those below it, so that steps never have a negative size.
-    pub(super) fn set_layers(&mut self, rates: &[BitRate]) {
+    pub(super) fn set_layers(&mut self, now: Instant, rates: &[BitRate]) {
         self.rates = [0; MOST_LAYERS];
         let mut below = 0;
         for (slot, rate) in self.rates.iter_mut().zip(rates) {
@@ -124,6 +130,8 @@ impl Member {
                 *slot = below;
             }
         }
+        self.offered = self.rates;
+        self.unused.complete(now, &mut self.offered);
     }
 
     /// Replaces its views, without itself and without repetitions; views that stay keep their layers.
@@ -147,11 +155,14 @@ impl Member {
 
     /// The rate at which it may encode, 0 for its natural one.
     pub(super) fn held(&self) -> BitRate {
-        let coordinated = self.link.state.client_rate();
-        match self.sound.limit() {
-            Some(limit) if coordinated.is_zero() || limit < coordinated => limit,
-            _ => coordinated,
-        }
+        let coordinated = Some(self.link.state.client_rate()).filter(|rate| !rate.is_zero());
+        let limits = [coordinated, self.sound.limit(), self.unused.limit()];
+        limits.into_iter().flatten().min().unwrap_or(BitRate::ZERO)
+    }
+
+    /// The number of its layers in use, while that is why it is held.
+    pub(super) fn layers(&self) -> Option<u8> {
+        self.unused.limit().filter(|limit| *limit == self.held()).and_then(|_| self.unused.layers())
     }
 
     /// The part of its downlink estimate that may be filled.

@@ -37,6 +37,7 @@ mod member;
 mod reason;
 mod recovery;
 mod sound;
+mod unused;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -65,6 +66,8 @@ pub enum Action {
         member: ClientId,
         /// The notice.
         notice: Notice,
+        /// The number of its layers in use, from the smallest, if the others are to be switched off.
+        layers: Option<u8>,
     },
     /// Forward a layer of a source to a viewer, from its next key frame on if it is a higher one.
     Forward {
@@ -153,7 +156,7 @@ impl Room {
     pub fn set_config(&mut self, now: Instant, config: RoomConfig) -> Result<(), ConfigError> {
         config.check()?;
         self.at(now);
-        if config.policy != self.config.policy {
+        if config.coordinates() != self.config.coordinates() {
             self.coordinator.in_force = None;
             self.coordinator.stale = true;
             self.members.values_mut().for_each(|member| member.link.release());
@@ -185,9 +188,9 @@ impl Room {
     pub fn on_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate]) {
         self.at(now);
         let Some(member) = self.members.get_mut(&source) else { return };
-        let before = member.rates;
-        member.set_layers(rates);
-        let grown = before.iter().zip(&member.rates).any(|(before, after)| after > before);
+        let (before, now) = (member.offered, self.now);
+        member.set_layers(now, rates);
+        let grown = before.iter().zip(&member.offered).any(|(before, after)| after > before);
         self.urgent |= grown && self.is_exceeded_by(source);
     }
 
@@ -260,11 +263,10 @@ impl Room {
             return self.now;
         }
         let repeats = self.members.values().filter_map(|member| member.outbox.due());
-        let coordination = match self.config.policy {
-            RoomPolicy::Plum => {
-                self.coordinator.next_deadline(self.members.values().map(|member| &member.link))
-            }
-            RoomPolicy::Plain | RoomPolicy::LastN => Instant::MAX,
+        let coordination = if self.config.coordinates() {
+            self.coordinator.next_deadline(self.members.values().map(|member| &member.link))
+        } else {
+            Instant::MAX
         };
         repeats.fold(self.next.min(coordination), Instant::min)
     }
@@ -273,7 +275,7 @@ impl Room {
     pub fn on_deadline(&mut self, now: Instant) {
         self.at(now);
         let now = self.now;
-        if self.config.policy == RoomPolicy::Plum {
+        if self.config.coordinates() {
             let mut links: Vec<_> =
                 self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
             let solved = self.coordinator.solved;
@@ -300,7 +302,8 @@ impl Room {
         }
         let (now, repeat) = (self.now, self.config.repeat);
         self.members.iter_mut().find_map(|(id, member)| {
-            member.outbox.poll(now, repeat).map(|notice| Action::Hold { member: *id, notice })
+            let notice = member.outbox.poll(now, repeat)?;
+            Some(Action::Hold { member: *id, notice, layers: member.layers() })
         })
     }
 
@@ -308,7 +311,7 @@ impl Room {
     pub fn forwarded_to(&self, viewer: ClientId) -> impl Iterator<Item = (ClientId, u8, BitRate)> {
         self.members.get(&viewer).into_iter().flat_map(|member| &member.watched).filter_map(|watched| {
             let (source, layer) = (watched.view.source, watched.current?);
-            let rates = self.members.get(&source)?.rates;
+            let rates = self.members.get(&source)?.offered;
             let rate = rates.get(usize::from(layer)).copied().unwrap_or(0);
             Some((source, layer, BitRate::from_bps(rate)))
         })
@@ -326,9 +329,10 @@ impl Room {
         let known = self.members.get(&member)?;
         let link = &known.link;
         let natural = link.up.map_or(0, |estimate| estimate.rate.as_bps());
-        if let Some(limit) = known.sound.limit().filter(|limit| *limit == known.held()) {
-            let held = Some(limit.as_bps());
-            return Some(SenderReason { held, natural, binding: vec![Constraint::Sound], gain: 0 });
+        let holds = [(known.sound.limit(), Constraint::Sound), (known.unused.limit(), Constraint::Viewers)];
+        if let Some((limit, constraint)) = holds.into_iter().find(|(limit, _)| *limit == Some(known.held())) {
+            let held = limit.map(BitRate::as_bps);
+            return Some(SenderReason { held, natural, binding: vec![constraint], gain: 0 });
         }
         let State::ClientConstrained { rate } = link.state else {
             return Some(SenderReason { held: None, natural, binding: Vec::new(), gain: 0 });
@@ -414,7 +418,7 @@ impl Room {
 
     fn demands(&self) -> Vec<Demand> {
         let paused = self.paused();
-        let rates = |source| self.members.get(&source).map_or([0; MOST_LAYERS], |member| member.rates);
+        let rates = |source| self.members.get(&source).map_or([0; MOST_LAYERS], |member| member.offered);
         self.members
             .values()
             .map(|member| Demand {
@@ -434,6 +438,29 @@ impl Room {
                     .collect(),
             })
             .collect()
+    }
+
+    /// Holds back what no viewer takes, under Plum.
+    fn hold_unused(&mut self, chosen: &choice::Choice) {
+        let now = self.now;
+        if self.config.policy != RoomPolicy::Plum {
+            self.members.values_mut().for_each(|member| member.unused.release());
+            return;
+        }
+        let count = |layer: Option<u8>| layer.map_or(0, |layer| usize::from(layer) + 1);
+        // For each source, the layers that are taken, and those that fit.
+        let mut most: BTreeMap<ClientId, [usize; 2]> = BTreeMap::new();
+        for (member, targets) in self.members.values().zip(chosen) {
+            for (watched, target) in member.watched.iter().zip(targets) {
+                let [taken, fit] = most.entry(watched.view.source).or_default();
+                *taken = (*taken).max(count(watched.current));
+                *fit = (*fit).max(count(*target));
+            }
+        }
+        for (id, member) in &mut self.members {
+            let [taken, fit] = most.get(id).copied().unwrap_or_default();
+            member.unused.look(now, taken, fit);
+        }
     }
 
     fn decide(&mut self) {
@@ -462,7 +489,12 @@ impl Room {
                 let up = member.link.up.map_or(0, |up| up.rate.min(config.source).as_bps());
                 let estimated = [down.rate.as_bps(), up].map(|rate| rate as f64);
                 let carried = [demand.used(), sent].map(|rate| rate as f64);
-                match member.recovery.look(now, estimated, carried, member.link.gives_way()) {
+                // Where the uplink fills the air of a half-duplex link, more for the downlink would be taken from it.
+                let full =
+                    member.link.up.is_some_and(|up| up.kind_at(now, config.fresh) == EstimateKind::Exact);
+                let wants = !full && needed_by(demand, &config).is_some();
+                let gives_way = member.link.gives_way();
+                match member.recovery.look(now, estimated, carried, gives_way, wants) {
                     Found::Nothing => {}
                     Found::Begin => {
                         self.actions.push_back(Action::Begin { member: *viewer, rate: down.rate })
@@ -477,6 +509,7 @@ impl Room {
                 self.actions.push_back(Action::Probe { member: *viewer, rate: wanted });
             }
         }
+        self.hold_unused(&chosen);
         self.decided = Decided { viewers: self.members.keys().copied().collect(), demands, server };
     }
 }
@@ -488,6 +521,11 @@ fn probe_of(link: &coordinate::Link, demand: &Demand, now: Instant, config: &Roo
     if link.is_held() || estimate.kind_at(now, config.fresh) == EstimateKind::Exact {
         return None;
     }
+    needed_by(demand, config)
+}
+
+/// The rate at which the next layer would fit, if it does not.
+fn needed_by(demand: &Demand, config: &RoomConfig) -> Option<BitRate> {
     let next = |wish: &choice::Wish| {
         let next = wish.above(wish.current).filter(|next| *next <= wish.largest && !wish.paused)?;
         Some(wish.rate(Some(next)) - wish.rate(wish.current))

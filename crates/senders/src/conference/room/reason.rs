@@ -37,6 +37,8 @@ pub enum Constraint {
     Coordination,
     /// Sound on its way to the held client, which is lost otherwise.
     Sound,
+    /// No viewer takes more of the held client.
+    Viewers,
 }
 
 /// The reason for the layer that a viewer gets of a source.
