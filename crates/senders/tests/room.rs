@@ -160,9 +160,9 @@ fn a_layer_that_nobody_takes_is_not_sent_until_a_viewer_has_room_for_it() {
                     layers[usize::from(member.0)] = count.map_or(3, usize::from);
                 }
             }
-            for member in 0..3 {
-                let rates: Vec<BitRate> = LAYERS.map(kbps).into_iter().take(layers[member]).collect();
-                session.room.on_layers(at(session.now), ClientId(member as u16), &rates);
+            for (member, count) in (0..).zip(layers) {
+                let rates: Vec<BitRate> = LAYERS.map(kbps).into_iter().take(count).collect();
+                session.room.on_layers(at(session.now), ClientId(member), &rates);
             }
         }
         layers
