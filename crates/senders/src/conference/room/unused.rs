@@ -99,9 +99,9 @@ impl Unused {
             self.release();
             return;
         }
-        let below: u64 = self.known[..layers].iter().sum();
+        let below = self.known[..layers].iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
         let slack =
             self.known[layers..].iter().find(|rate| **rate > 0).map_or(0.0, |rate| *rate as f64 * SLACK);
-        (self.layers, self.limit) = (Some(layers), Some(BitRate::from_bps(below + slack as u64)));
+        (self.layers, self.limit) = (Some(layers), Some(BitRate::from_bps(below.saturating_add(slack as u64))));
     }
 }
