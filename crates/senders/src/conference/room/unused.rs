@@ -102,6 +102,7 @@ impl Unused {
         let below = self.known[..layers].iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
         let slack =
             self.known[layers..].iter().find(|rate| **rate > 0).map_or(0.0, |rate| *rate as f64 * SLACK);
-        (self.layers, self.limit) = (Some(layers), Some(BitRate::from_bps(below.saturating_add(slack as u64))));
+        (self.layers, self.limit) =
+            (Some(layers), Some(BitRate::from_bps(below.saturating_add(slack as u64))));
     }
 }
