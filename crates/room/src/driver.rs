@@ -8,11 +8,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use str0m::change::{SdpAnswer, SdpOffer};
 
 use crate::session::{Join, JoinError, Joined, Session};
 
-/// Longest sleep of the loop: a request of the page waits no longer.
+/// Longest sleep of the loop, below a second: a request of the page waits no longer.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
 /// Datagrams taken in one go.
 const BURST: usize = 64;
@@ -61,6 +62,7 @@ impl Handle {
     /// The socket cannot be bound, or the configuration is wrong.
     pub fn start(name: &str, bind: IpAddr, config: RoomConfig) -> io::Result<Self> {
         let socket = UdpSocket::bind((bind, 0))?;
+        socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
         let session = Session::new(config, address, Instant::now()).map_err(io::Error::other)?;
         let (requests, incoming) = mpsc::channel();
@@ -140,24 +142,54 @@ fn run(
             *published.lock().unwrap_or_else(PoisonError::into_inner) = next;
         }
         let wait = session.next_deadline().saturating_duration_since(Instant::now());
-        let wait = wait.clamp(Duration::from_micros(200), LONGEST_WAIT);
-        if socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(wait))).is_err() {
-            return;
+        if !wait.is_zero() && !readable(socket, wait.min(LONGEST_WAIT)) {
+            continue;
         }
-        for taken in 0..BURST {
+        for _ in 0..BURST {
             let Ok((length, source)) = socket.recv_from(&mut buffer) else { break };
             session.receive(Instant::now(), source, &buffer[..length]);
             send(&mut session, socket);
-            if taken == 0 && socket.set_nonblocking(true).is_err() {
-                return;
-            }
         }
     }
+}
+
+/// Waits for a datagram, below a second; returns whether there is one. A socket's own time limit counts in ticks of the kernel: at 250 a
+/// second 0.2 ms became 8 ms, in which a probe sent one packet.
+fn readable(socket: &UdpSocket, wait: Duration) -> bool {
+    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+    poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&wait)).is_ok_and(|ready| ready > 0)
 }
 
 fn send(session: &mut Session, socket: &UdpSocket) {
     while let Some((destination, bytes)) = session.poll_datagram() {
         // A full socket buffer loses the packet, as the network may.
         let _ = socket.send_to(&bytes, destination);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_as_exact_as_a_sleep() {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a socket");
+        let median = |wait: &dyn Fn()| {
+            let mut times: Vec<Duration> = (0..21)
+                .map(|_| {
+                    let start = Instant::now();
+                    wait();
+                    start.elapsed()
+                })
+                .collect();
+            times.sort();
+            times[10]
+        };
+        let short = Duration::from_micros(200);
+        let (sleep, wait) = (median(&|| thread::sleep(short)), median(&|| drop(readable(&socket, short))));
+        assert!(wait < sleep * 8, "{wait:?} for {sleep:?}: one tick of the kernel is 20 sleeps");
+        let other = UdpSocket::bind(("127.0.0.1", 0)).expect("a socket");
+        other.send_to(b"x", socket.local_addr().expect("an address")).expect("it is sent");
+        assert!(readable(&socket, Duration::from_millis(900)));
     }
 }
