@@ -28,7 +28,7 @@ export async function holdSender(sender, total, layers = Infinity) {
 /** The estimate of the uplink in bit/s, and what is sent and received, from getStats(). */
 export async function readLink(connection, previous) {
   const report = await connection.getStats();
-  const now = { at: performance.now(), sent: 0, received: 0, estimate: 0, roundTrip: 0, streams: {} };
+  const now = { at: performance.now(), sent: 0, received: 0, estimate: 0, roundTrip: 0, streams: {}, layers: {} };
   for (const entry of report.values()) {
     if (entry.type === "candidate-pair" && entry.nominated) {
       now.estimate = entry.availableOutgoingBitrate ?? 0;
@@ -40,6 +40,8 @@ export async function readLink(connection, previous) {
         width: entry.frameWidth ?? 0, height: entry.frameHeight ?? 0, frames: entry.framesDecoded ?? 0,
         freezes: entry.freezeCount ?? 0, frozen: entry.totalFreezesDuration ?? 0,
       };
+    } else if (entry.type === "outbound-rtp" && entry.kind === "video") {
+      now.layers[entry.rid ?? ""] = entry.framesEncoded ?? 0;
     }
   }
   const seconds = previous ? (now.at - previous.at) / 1000 : 0;

@@ -201,8 +201,9 @@ function showLinks(view) {
     const [who, bars] = row.children;
     who.children[0].textContent = member.id === view.own.id ? `${member.name} (you)` : member.name;
     const bound = member.up.binding?.length ? `, bound by ${member.up.binding.join(", ")}` : "";
-    who.children[1].textContent = STATES[member.state] + bound;
-    row.classList.toggle("held", member.state !== "natural");
+    const taken = member.up.layers ? `, nobody takes more than layer ${member.up.layers}` : "";
+    who.children[1].textContent = STATES[member.state] + (taken || bound);
+    row.classList.toggle("held", member.state !== "natural" || Boolean(member.up.layers));
     ["up", "down"].forEach((way, index) => {
       const [, bar, text] = [...bars.children].slice(index * 3, index * 3 + 3);
       const { rate, estimate, kind, limit } = member[way];

@@ -18,8 +18,8 @@ use crate::forward::Continuity;
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 /// Weight of the latest interval in a mean rate.
 const LATEST: f64 = 0.3;
-/// Empty intervals after which a stream counts as not sent.
-const SILENT: u8 = 3;
+/// Empty intervals after which a stream counts as not sent: 1.2 s, as a small layer of a busy picture has two frames a second.
+const SILENT: u8 = 6;
 
 /// The mean rate of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -171,6 +171,8 @@ pub(crate) struct Peer {
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
     pub(crate) held: f64,
+    /// The number of its layers that anybody takes, where the others are held back.
+    pub(crate) taken: Option<u8>,
     /// The reason for its rate; costly to find, so it is kept.
     pub(crate) reason: Option<SenderReason>,
     pub(crate) wanted: Option<BTreeMap<ClientId, Wanted>>,
@@ -231,6 +233,7 @@ impl Peer {
             probe: None,
             desired: 0.0,
             held: 0.0,
+            taken: None,
             reason: None,
             wanted: None,
             messages: 0,
@@ -337,7 +340,9 @@ mod tests {
             meter.tick();
         }
         assert!((meter.rate() - 1e5).abs() < 1.0);
-        (0..3).for_each(|_| meter.tick());
+        (0..SILENT - 1).for_each(|_| meter.tick());
+        assert!(meter.rate() > 0.0, "two frames a second are no end");
+        meter.tick();
         assert!(meter.rate().abs() < f64::EPSILON);
     }
 }

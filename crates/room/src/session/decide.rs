@@ -131,6 +131,7 @@ impl Session {
                         self.room.on_acknowledged(member, notice.sequence);
                     }
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    peer.taken = layers;
                     if (peer.held - rate).abs() > f64::EPSILON {
                         peer.held = rate;
                         self.note_hold(member, rate);
@@ -179,9 +180,11 @@ impl Session {
         let reason = self.room.explain_sender(member);
         let gain = reason.as_ref().map_or(0, |reason| reason.gain) as f64;
         let bound = |constraint| reason.as_ref().is_some_and(|reason| reason.binding.contains(&constraint));
-        let (sound, viewers) = (bound(Constraint::Sound), bound(Constraint::Viewers));
+        let sound = bound(Constraint::Sound);
+        let mut taken = None;
         if let Some(peer) = self.peers.get_mut(&member) {
             peer.reason = reason;
+            taken = peer.taken;
         }
         self.note(if rate <= 0.0 {
             format!("{name} is released")
@@ -191,8 +194,8 @@ impl Session {
                 rate / 1e6,
                 gain / 1e6
             )
-        } else if viewers {
-            format!("{name} sends no more than {:.2} Mb/s, as nobody takes a larger picture", rate / 1e6)
+        } else if let Some(layers) = taken {
+            format!("{name} sends nothing above layer {layers}, as nobody takes a larger picture")
         } else if sound {
             format!("{name} is held at {:.2} Mb/s up, so that {name} hears the others", rate / 1e6)
         } else {

@@ -1,4 +1,4 @@
-// Two real browsers in a room: pictures, reasons, a hold that is obeyed, a reload, a crash, a change of policy.
+// Two real browsers in a room: pictures, reasons, a hold that is obeyed, a reload, a crash, a change of policy; a third one with two layers.
 // usage: node browsers.mjs PROGRAM [CHROMIUM]
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -49,6 +49,26 @@ try {
   await ben.evaluate(() => airbound.follower.onNotice({ sequence: 4e9 + 1, rate: 0 }));
   const [released] = await until(15, () => read(ben), (now) => now.up > 180e3);
   check("and released", released.up > 180e3, released.up);
+
+  const cat = await browsers.open(guest, "Cat", { width: 640, cap: 600e3 });
+  const encoded = async () => {
+    const one = (await read(cat)).layers;
+    await wait(2000);
+    const two = (await read(cat)).layers;
+    return Object.fromEntries(["q", "h"].map((rid) => [rid, (two[rid] ?? 0) > (one[rid] ?? 0)]));
+  };
+  const only = (count) => (now) => [now.q, now.h].every((is, index) => is === index < count);
+  const large = (page) => page.locator(".tile").filter({ hasText: "Cat" }).locator("input");
+  await until(20, async () => (await read(ann)).views.length, (count) => count === 2);
+  for (const page of [ann, ben]) await large(page).uncheck();
+  const [small, spell] = await until(40, encoded, only(1));
+  check("layers that nobody takes are not encoded", only(1)(small), { time: spell, ...small });
+  const said = await ann.locator(".link").filter({ hasText: "Cat" }).innerText();
+  check("and the page says so", said.includes("nobody takes more than layer 1"), said);
+  await large(ann).check();
+  const [again, later] = await until(25, encoded, only(2));
+  check("a layer that is wanted again comes back", again.h, { time: later, ...again });
+  await cat.close();
 
   await ann.check('input[value="plain"]');
   const [switched] = await until(5, () => read(ben), (now) => now.policy === "plain");

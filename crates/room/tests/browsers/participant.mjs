@@ -6,10 +6,11 @@ import { chromium } from "playwright-core";
 
 export const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** A camera that an encoder cannot compress away: blocks of noise, 320x180, 25 frames a second. */
-function camera(folder) {
-  const [width, height, frames, block] = [320, 180, 50, 4];
-  const file = path.join(folder, "camera.y4m");
+/** A camera that an encoder cannot compress away: 80 times 45 blocks of noise, 25 frames a second. */
+function camera(folder, width) {
+  const [height, frames, block] = [(width * 9) / 16, 50, width / 80];
+  const file = path.join(folder, `camera-${width}.y4m`);
+  if (fs.existsSync(file)) return file;
   const parts = [Buffer.from(`YUV4MPEG2 W${width} H${height} F25:1 Ip A1:1 C420\n`)];
   for (let frame = 0; frame < frames; frame += 1) {
     const luma = Buffer.alloc(width * height);
@@ -28,20 +29,21 @@ function camera(folder) {
 /** Starts browsers whose pages may use a camera on `origin`, which need not be a secure one; `fails` is told of errors in pages. */
 export class Browsers {
   constructor(executablePath, folder, origin, fails) {
-    const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", `--use-file-for-fake-video-capture=${camera(folder)}`,
+    const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
       `--unsafely-treat-insecure-origin-as-secure=${origin}`, "--disable-features=WebRtcHideLocalIpsWithMdns",
       "--no-sandbox", "--disable-gpu", "--mute-audio", "--disable-background-timer-throttling", "--disable-renderer-backgrounding"];
-    Object.assign(this, { options: { executablePath, args }, fails, started: [] });
+    Object.assign(this, { executablePath, args, folder, fails, started: [] });
   }
 
-  /** Joins with a camera; returns the page. */
-  async open(address, name, { slots = 3, cap = 600e3 } = {}) {
-    const one = await chromium.launch(this.options);
+  /** Joins with a camera of a width; returns the page. */
+  async open(address, name, { slots = 3, cap = 600e3, width = 320 } = {}) {
+    const args = [...this.args, `--use-file-for-fake-video-capture=${camera(this.folder, width)}`];
+    const one = await chromium.launch({ executablePath: this.executablePath, args });
     this.started.push(one);
     const page = await (await one.newContext({ permissions: ["camera", "microphone"] })).newPage();
     page.on("pageerror", this.fails);
     const [base, token] = address.split("#");
-    await page.goto(`${base}?width=320&audio=0&slots=${slots}&cap=${cap}#${token}`);
+    await page.goto(`${base}?width=${width}&audio=0&slots=${slots}&cap=${cap}#${token}`);
     await page.fill("#name", name);
     await page.click("#with");
     return page;
@@ -56,6 +58,7 @@ export const read = (page) => page.evaluate(() => ({
   id: airbound.id, state: airbound.state, error: airbound.error, up: airbound.link?.up ?? 0, down: airbound.link?.down ?? 0, policy: airbound.view?.policy,
   sent: airbound.link?.sent ?? 0, received: airbound.link?.received ?? 0, held: airbound.follower?.rate ?? 0,
   frames: Object.values(airbound.link?.streams ?? {}).map((stream) => stream.frames),
+  layers: airbound.link?.layers ?? {},
   frozen: Object.values(airbound.link?.streams ?? {}).map((stream) => stream.frozen),
   views: airbound.view?.own.views.map((view) => [view.name, view.layer, view.why]) ?? [], log: airbound.log.length,
 }));

@@ -195,6 +195,8 @@ impl fmt::Display for Reason {
             write!(f, "the sender sends nothing now")
         } else if has(Constraint::Source) {
             write!(f, "the best that the sender sends")
+        } else if has(Constraint::Request) && self.layer.is_none() {
+            write!(f, "the sender sends nothing as small as asked for now")
         } else if has(Constraint::Request) {
             write!(f, "as large as asked for")
         } else if has(Constraint::LastN) {
