@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{Ordering, fence};
 
 use crate::sys::{Map, MapKind, Mapping};
 
@@ -43,6 +44,8 @@ impl Ring {
 
     /// Whether a record is there, which may not be submitted yet.
     pub(crate) fn is_pending(&self) -> bool {
+        // A program that does not see the consumer's position yet wakes nobody, so its record has to be seen here.
+        fence(Ordering::SeqCst);
         self.consumer.load_u64(0) != self.producer.load_u64(0)
     }
 

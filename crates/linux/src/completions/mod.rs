@@ -21,8 +21,9 @@ use traced::Tracer;
 pub struct CompletionConfig {
     /// The source; `None`: eBPF if available, else counters.
     pub source: Option<Source>,
-    /// Shortest interval between wake-ups by eBPF, and between readings of counters, which are read less often where a reading takes
-    /// more than a 34th of it. The last frames of a burst cause no wake-up: see [`Completions::next_drain`].
+    /// Shortest interval between wake-ups by eBPF while completions are pending, and between readings of counters, which are read less
+    /// often where a reading takes more than a 34th of it. Once all are read, the next one wakes at once, unless it belongs to the burst
+    /// of the last wake-up: see [`Completions::next_drain`].
     pub interval: Span,
     /// eBPF wakes the reader before the interval has passed when this many frames are pending.
     pub gathered: u32,
@@ -213,7 +214,7 @@ impl Completions {
     pub fn drain(&mut self, now: Instant, each: impl FnMut(&Completion)) -> Result<(), LinuxError> {
         match &mut self.source {
             Watch::Traced(tracer) => {
-                tracer.drain(now, each);
+                tracer.drain(each);
                 Ok(())
             }
             Watch::Polled(poller) => poller.drain(now, each),

@@ -114,6 +114,8 @@ impl Offsets {
 pub(super) struct Settings {
     pub(super) wiphy: u32,
     pub(super) interval: Span,
+    /// The time after a wake-up in which even a record that finds all others read wakes nobody.
+    pub(super) burst: Span,
     pub(super) gathered: u32,
     pub(super) buffer: u32,
 }
@@ -476,10 +478,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Submits the record. Wakes the reader if enough records are pending or the interval has passed; one that does not wait for
-    /// completions only when a quarter of the ring is full.
+    /// Submits the record. Wakes the reader if enough records are pending, or if the interval has passed, or if the reader has read all
+    /// others and the burst is over; one that does not wait for completions only when a quarter of the ring is full.
     fn submit(&self, program: &mut Assembler) {
-        let (quiet, wake, submit) = (program.label(), program.label(), program.label());
+        let [quiet, behind_others, wake, submit] = [(); 4].map(|()| program.label());
         // The time is read back before the record is submitted.
         program.load(Double, R7, R6, field::AT);
         program.map_value(R8, self.state.as_fd());
@@ -488,13 +490,16 @@ impl Writer<'_> {
         program.call(Helper::RingQuery);
         program.load(Double, R1, R8, state::QUIET);
         program.jump_if(R1, When::NotEqual, 0, quiet);
-        let gathered = self.settings.gathered.clamp(1, 1 << 16) * (record::SIZE as u32 + 8);
-        program.jump_if(R0, When::GreaterOrEqual, gathered.cast_signed(), wake);
+        let bytes = |records: u32| (records * (record::SIZE as u32 + 8)).cast_signed();
+        let limit = |span: Span| span.as_nanos().min(1 << 30) as i32;
+        program.jump_if(R0, When::GreaterOrEqual, bytes(self.settings.gathered.clamp(1, 1 << 16)), wake);
         program.load(Double, R1, R8, state::WOKEN);
         program.copy(R2, R7);
         program.subtract(R2, R1);
-        let interval = self.settings.interval.as_nanos().min(1 << 30) as i32;
-        program.jump_if(R2, When::GreaterOrEqual, interval, wake);
+        program.jump_if(R0, When::GreaterOrEqual, bytes(2), behind_others);
+        program.jump_if(R2, When::GreaterOrEqual, limit(self.settings.burst), wake);
+        program.place(behind_others);
+        program.jump_if(R2, When::GreaterOrEqual, limit(self.settings.interval), wake);
         program.set(R2, NO_WAKEUP);
         program.jump(submit);
         program.place(quiet);

@@ -15,14 +15,14 @@ use crate::nl80211::WifiInterface;
 pub(super) struct Tracer {
     programs: Programs,
     interval: Span,
-    /// When the records were read last.
-    drained: Instant,
     quiet: bool,
     malformed: u64,
 }
 
 /// Longest time from the reading of the clock by a program until its record is there.
 const SLACK: Span = Span::from_micros(250);
+/// The frames of an aggregate complete one after the other: for this time after a wake-up further ones wake nobody.
+const BURST: Span = Span::from_micros(100);
 
 impl AsFd for Tracer {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -35,13 +35,13 @@ impl Tracer {
         let settings = Settings {
             wiphy: interface.wiphy,
             interval: config.interval,
+            burst: BURST,
             gathered: config.gathered,
             buffer: config.buffer,
         };
         let programs = Programs::load(settings)
             .map_err(|error| LinuxError::Unavailable { what: "eBPF in mac80211", why: error.to_string() })?;
-        let (interval, drained) = (config.interval, Instant::ZERO);
-        Ok(Self { programs, interval, drained, quiet: false, malformed: 0 })
+        Ok(Self { programs, interval: config.interval, quiet: false, malformed: 0 })
     }
 
     pub(super) fn set_quiet(&mut self, quiet: bool) {
@@ -51,8 +51,9 @@ impl Tracer {
         }
     }
 
-    /// Records that come within the interval after a wake-up cause none, later ones do: the time when the former are all there, or
-    /// `now` if some are.
+    /// Records that come in the burst after a wake-up cause none, and neither do those behind them until the interval has passed: the time
+    /// when they are all there, or `now` if some are. After the burst the next record wakes who has read all others: one that was taken for
+    /// a part of the burst is pending by then, since a program reserves its record before it reads the clock.
     pub(super) fn next_drain(&self, now: Instant) -> Option<Instant> {
         if self.quiet {
             return None;
@@ -60,12 +61,11 @@ impl Tracer {
         if self.programs.ring.is_pending() {
             return Some(now);
         }
-        let silent_until = self.programs.woken() + self.interval + SLACK;
-        (self.drained < silent_until).then_some(silent_until)
+        let woken = self.programs.woken();
+        (now < woken + BURST).then(|| woken + self.interval + SLACK)
     }
 
-    pub(super) fn drain(&mut self, now: Instant, mut each: impl FnMut(&Completion)) {
-        self.drained = now;
+    pub(super) fn drain(&mut self, mut each: impl FnMut(&Completion)) {
         let mut malformed = 0;
         self.programs.ring.drain(|bytes, length| {
             match record::read(bytes).filter(|_| length == record::SIZE) {
