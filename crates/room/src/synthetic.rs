@@ -28,9 +28,6 @@ const SOUND: [u8; 80] = [0; 80];
 /// RTP timestamps from one packet of sound to the next.
 const SOUND_STEP: u32 = 960;
 
-/// Packets that leave in one go.
-const BURST: usize = 64;
-
 /// One layer: its name, its share of the bitrate, a key frame, and a frame that repeats it.
 struct Pattern {
     name: &'static str,
@@ -337,11 +334,7 @@ impl Synthetic {
 
     /// Lets time pass.
     pub fn advance(&mut self, now: Instant) {
-        // str0m sends one packet for each.
-        for _ in 0..BURST {
-            if now < self.due {
-                break;
-            }
+        if now >= self.due {
             self.mutate(|rtc| {
                 if rtc.handle_input(Input::Timeout(now)).is_err() {
                     rtc.disconnect();

@@ -67,10 +67,13 @@ impl Session {
             "id": id.0,
             "name": peer.name,
             "state": match state { State::Natural => "natural", State::ClientConstrained { .. } => "sender-held", State::ServerConstrained { .. } => "forwarding-held" },
-            "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "layers": peer.taken, "binding": binding, "seen": peer.arrivals.estimate().map(bps)},
+            "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding, "seen": peer.arrivals.estimate().map(bps)},
             "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "limit": limit},
             "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
         });
+        if let Some(layers) = peer.taken {
+            member["up"]["layers"] = json!(layers);
+        }
         if views {
             let slots: Vec<Value> = peer.slots.iter().filter_map(|slot| self.view(id, slot)).collect();
             member["views"] = json!(slots);
