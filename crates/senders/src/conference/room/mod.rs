@@ -489,12 +489,8 @@ impl Room {
                 let up = member.link.up.map_or(0, |up| up.rate.min(config.source).as_bps());
                 let estimated = [down.rate.as_bps(), up].map(|rate| rate as f64);
                 let carried = [demand.used(), sent].map(|rate| rate as f64);
-                // Where the uplink fills the air of a half-duplex link, more for the downlink would be taken from it.
-                let full =
-                    member.link.up.is_some_and(|up| up.kind_at(now, config.fresh) == EstimateKind::Exact);
-                let wants = !full && needed_by(demand, &config).is_some();
                 let gives_way = member.link.gives_way();
-                match member.recovery.look(now, estimated, carried, gives_way, wants) {
+                match member.recovery.look(now, estimated, carried, gives_way) {
                     Found::Nothing => {}
                     Found::Begin => {
                         self.actions.push_back(Action::Begin { member: *viewer, rate: down.rate })
@@ -521,11 +517,6 @@ fn probe_of(link: &coordinate::Link, demand: &Demand, now: Instant, config: &Roo
     if link.is_held() || estimate.kind_at(now, config.fresh) == EstimateKind::Exact {
         return None;
     }
-    needed_by(demand, config)
-}
-
-/// The rate at which the next layer would fit, if it does not.
-fn needed_by(demand: &Demand, config: &RoomConfig) -> Option<BitRate> {
     let next = |wish: &choice::Wish| {
         let next = wish.above(wish.current).filter(|next| *next <= wish.largest && !wish.paused)?;
         Some(wish.rate(Some(next)) - wish.rate(wish.current))

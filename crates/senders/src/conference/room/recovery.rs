@@ -3,9 +3,6 @@
 //! A congestion control that limits itself by losses holds its estimate down for a time that doubles with each loss, up to a minute (loss-based
 //! control of libwebrtc and str0m), and sends no probe meanwhile. After a fault of some seconds the link is free for long, and the estimate
 //! stays. It is begun anew once nothing contradicts that the link is free, at the estimate itself: the probes of a beginning find the rest.
-//!
-//! The same helps an estimate that stays without a fault. Congestion control looks for more while little is sent, and grows while its estimate
-//! is filled; what sends three quarters of it, because the next layer does not fit, does neither.
 
 use airbound_units::{Instant, Span};
 
@@ -21,12 +18,6 @@ const FIRST: Span = Span::from_secs(2);
 const LONGEST: Span = Span::from_secs(16);
 /// Time after a fault in which estimates are begun anew.
 const PATIENCE: Span = Span::from_secs(60);
-/// Time for which more is wanted and an estimate stays before it is begun anew without a fault.
-const STALL: Span = Span::from_secs(3);
-/// Longest interval from one such beginning to the next; it doubles.
-const LONGEST_STALL: Span = Span::from_secs(48);
-/// Growth of an estimate by which it does not stay.
-const GROWN: f64 = 1.2;
 /// Part of the way that the carried rate goes down to a smaller one in one decision.
 const FORGET: f64 = 0.02;
 
@@ -38,22 +29,12 @@ struct Fault {
     interval: Span,
 }
 
-/// An estimate that stays although more is wanted.
-#[derive(Debug, Clone, Copy)]
-struct Stalled {
-    /// The estimate, bit/s.
-    rate: f64,
-    due: Instant,
-    interval: Span,
-}
-
 /// Carried rates of the two directions of a link, and its fault.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Recovery {
     /// The rates that the downlink and the uplink carried without a fault, bit/s.
     carried: [f64; 2],
     fault: Option<Fault>,
-    stalled: Option<Stalled>,
     /// When packets last were lost or waited; none while nobody tells.
     trouble: Option<Instant>,
 }
@@ -89,7 +70,6 @@ impl Recovery {
         estimated: [f64; 2],
         carried: [f64; 2],
         gives_way: bool,
-        wants: bool,
     ) -> Found {
         let Some(trouble) = self.trouble else { return Found::Nothing };
         let quiet = !gives_way && now.since(trouble) >= QUIET;
@@ -101,7 +81,7 @@ impl Recovery {
             for (known, latest) in self.carried.iter_mut().zip(carried) {
                 *known = if latest > *known { latest } else { *known + FORGET * (latest - *known) };
             }
-            return self.stall(now, estimated[0], quiet, wants);
+            return Found::Nothing;
         };
         if estimated[0] >= self.carried[0] * OVER {
             self.fault = None;
@@ -116,24 +96,6 @@ impl Recovery {
         }
         fault.due = now + fault.interval;
         fault.interval = (fault.interval * 2).min(LONGEST);
-        Found::Begin
-    }
-
-    /// Whether an estimate stays although more is wanted.
-    fn stall(&mut self, now: Instant, estimated: f64, quiet: bool, wants: bool) -> Found {
-        let fresh = Stalled { rate: estimated, due: now + STALL, interval: STALL };
-        let stalled = self.stalled.get_or_insert(fresh);
-        if estimated > stalled.rate * GROWN {
-            *stalled = fresh;
-        }
-        if !wants {
-            stalled.due = stalled.due.max(now + STALL);
-        }
-        if !quiet || now < stalled.due {
-            return Found::Nothing;
-        }
-        stalled.interval = (stalled.interval * 2).min(LONGEST_STALL);
-        (stalled.rate, stalled.due) = (estimated, now + stalled.interval);
         Found::Begin
     }
 }
@@ -152,14 +114,13 @@ mod tests {
         let mut recovery = Recovery::default();
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
         recovery.on_path(at(0), false);
-        assert_eq!(recovery.look(at(0), [2.2e6, 1.2e6], [2e6, 1e6], false, false), Found::Nothing);
+        assert_eq!(recovery.look(at(0), [2.2e6, 1.2e6], [2e6, 1e6], false), Found::Nothing);
         let steps = (1..=300).map(|step| step * 200);
         steps
             .filter(|ms| {
                 recovery.on_path(at(*ms), trouble(*ms));
                 let estimated = estimated(*ms);
-                recovery.look(at(*ms), estimated, estimated.map(|rate| rate / 2.0), gives_way, false)
-                    == Found::Begin
+                recovery.look(at(*ms), estimated, estimated.map(|rate| rate / 2.0), gives_way) == Found::Begin
             })
             .collect()
     }
@@ -180,32 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_that_stays_although_more_is_wanted_begins_anew_less_and_less_often() {
-        let begins = |wants: bool, estimated: fn(u64) -> f64, trouble: bool| -> Vec<u64> {
-            let mut recovery = Recovery::default();
-            let steps = (0..300).map(|step| step * 200);
-            steps
-                .filter(|ms| {
-                    let now = Instant::ZERO + Span::from_millis(*ms);
-                    recovery.on_path(now, trouble);
-                    let estimated = [estimated(*ms), 1e6];
-                    recovery.look(now, estimated, [2e5, 5e5], false, wants) == Found::Begin
-                })
-                .collect()
-        };
-        assert_eq!(begins(true, |_| 3e5, false), [3000, 9000, 21_000, 45_000]);
-        assert!(begins(true, |ms| 3e5 * 1.1_f64.powf(ms as f64 / 1e3), false).is_empty(), "it grows");
-        assert!(begins(false, |_| 3e5, false).is_empty(), "nothing is missing");
-        assert!(begins(true, |_| 3e5, true).is_empty(), "its link is full");
-    }
-
-    #[test]
     fn without_word_of_the_path_nothing_begins() {
         let (mut recovery, now) = (Recovery::default(), Instant::ZERO + Span::from_secs(9));
-        recovery.look(now, [2.2e6, 1.2e6], [2e6, 1e6], false, false);
+        recovery.look(now, [2.2e6, 1.2e6], [2e6, 1e6], false);
         for second in 10..40 {
             let now = Instant::ZERO + Span::from_secs(second);
-            assert_eq!(recovery.look(now, [2e5, 2e5], [1e5, 1e5], false, false), Found::Nothing);
+            assert_eq!(recovery.look(now, [2e5, 2e5], [1e5, 1e5], false), Found::Nothing);
         }
     }
 }
