@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use airbound_senders::conference::camera::{CAMERA_LAYERS, Camera};
+use airbound_units::BitRate;
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::change::{SdpAnswer, SdpOffer, SdpPendingOffer};
@@ -28,30 +30,26 @@ const SOUND: [u8; 80] = [0; 80];
 /// RTP timestamps from one packet of sound to the next.
 const SOUND_STEP: u32 = 960;
 
-/// One layer: its name, its share of the bitrate, a key frame, and a frame that repeats it.
+/// One layer: its name, a key frame, and a frame that repeats it.
 struct Pattern {
     name: &'static str,
-    share: f64,
     key: &'static [u8],
     delta: &'static [u8],
 }
 
-const LAYERS: [Pattern; 3] = [
+const LAYERS: [Pattern; CAMERA_LAYERS] = [
     Pattern {
         name: "q",
-        share: 0.08,
         key: include_bytes!("../frames/160.key"),
         delta: include_bytes!("../frames/160.delta"),
     },
     Pattern {
         name: "h",
-        share: 0.24,
         key: include_bytes!("../frames/320.key"),
         delta: include_bytes!("../frames/320.delta"),
     },
     Pattern {
         name: "f",
-        share: 0.68,
         key: include_bytes!("../frames/640.key"),
         delta: include_bytes!("../frames/640.delta"),
     },
@@ -120,6 +118,7 @@ pub struct Synthetic {
     connected: bool,
     /// The bitrate of its camera at best, bit/s.
     cap: f64,
+    camera: Camera,
     estimate: f64,
     limit: f64,
     notice: u64,
@@ -209,6 +208,7 @@ impl Synthetic {
             next_report: now,
             connected: false,
             cap: equipment.camera,
+            camera: Camera::new(BitRate::from_bps_f64(equipment.camera)),
             estimate: 0.0,
             limit: 0.0,
             notice: 0,
@@ -443,7 +443,8 @@ impl Synthetic {
     /// Sends a frame of each layer, as a browser does: from below, as far as estimate and limit reach.
     fn send_frame(&mut self, now: Instant) {
         let held = if self.limit > 0.0 { self.limit } else { f64::INFINITY };
-        let mut left = self.cap.min(self.estimate * 0.9).min(held);
+        let rate = BitRate::from_bps_f64((self.estimate * 0.9).min(held));
+        let rates = self.camera.divide(rate);
         let params = self.rtc.codec_config().params();
         let Some(kind) = params.iter().find(|one| one.spec().codec == Codec::Vp8).map(|one| one.pt()) else {
             return;
@@ -451,16 +452,14 @@ impl Synthetic {
         self.frame += 1;
         let time = (self.frame as f64 * 90_000.0 / FPS) as u32;
         for (index, pattern) in LAYERS.iter().enumerate() {
-            let wanted = self.cap * pattern.share;
-            let rate = wanted.min(left);
+            let rate = rates[index].as_bps() as f64;
             let layer = &mut self.layers[index];
-            let on = index == 0 || rate >= wanted * if layer.on { 0.5 } else { 0.7 };
+            let on = index == 0 || rate > 0.0;
             layer.key |= on && !layer.on;
             layer.on = on;
             if !on {
                 continue;
             }
-            left -= rate;
             let frame = if std::mem::take(&mut layer.key) { pattern.key } else { pattern.delta };
             let mut frame = frame.to_vec();
             frame.resize(frame.len().max((rate / FPS / 8.0) as usize), 0);

@@ -3,6 +3,7 @@
 //! Every client sends its video to a server, which forwards it to all others, transcoded to lower rates where capacity is short. The
 //! slot `session` of a scheme determines all rates, above the congestion control of each stream.
 
+pub mod camera;
 pub mod last_n;
 pub mod optimum;
 pub mod plum;
@@ -14,6 +15,7 @@ pub mod utility;
 
 use serde::{Deserialize, Serialize};
 
+pub use camera::Camera;
 pub use last_n::{LastN, LastNConfig};
 pub use optimum::{Allocation, Certificate};
 pub use plum::{ClientId, PlumClient, PlumConfig, PlumServer};

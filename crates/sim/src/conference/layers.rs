@@ -1,23 +1,18 @@
 //! A room over the streams of a conference: each source sends simulcast layers, of which the server forwards one to each viewer.
 
 use airbound_senders::conference::ClientId;
+use airbound_senders::conference::camera::{CAMERA_LAYERS, Camera, SHARES};
 use airbound_senders::conference::plum::{Notice, State};
 use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant};
-
-/// Shares of a camera's largest bitrate, as a browser divides it among three layers of a quarter, half and full size.
-const SHARES: [f64; 3] = [0.08, 0.24, 0.68];
-/// Part of its share below which a layer is not sent.
-const USEFUL: f64 = 0.5;
 
 /// The room, with the layers that it chose and the rates of those that are sent.
 #[derive(Debug)]
 pub(super) struct Layered {
     room: Room,
-    /// Largest bitrate of a camera.
-    most: f64,
+    cameras: Vec<Camera>,
     /// For each source, the rates of its layers in bit/s.
-    rates: Vec<[f64; 3]>,
+    rates: Vec<[f64; CAMERA_LAYERS]>,
     /// For each viewer and source, the chosen layer.
     chosen: Vec<Vec<Option<u8>>>,
 }
@@ -43,8 +38,12 @@ impl Layered {
             room.on_views(start, *viewer, &views);
         }
         let count = clients.len();
-        let most = most.as_bps() as f64;
-        Ok(Self { room, most, rates: vec![[0.0; 3]; count], chosen: vec![vec![None; count]; count] })
+        Ok(Self {
+            room,
+            cameras: vec![Camera::new(most); count],
+            rates: vec![[0.0; CAMERA_LAYERS]; count],
+            chosen: vec![vec![None; count]; count],
+        })
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
@@ -72,20 +71,11 @@ impl Layered {
         self.room.on_acknowledged(id(client), sequence);
     }
 
-    /// Takes the rate of a source's media: layers fill from below, and one that has less than half of its share is not sent.
+    /// Takes the rate of a source's media, which its camera divides.
     pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
-        let mut left = rate;
-        let mut rates = [0.0; 3];
-        for (layer, share) in SHARES.into_iter().enumerate() {
-            let wanted = share * self.most;
-            let given = wanted.min(left);
-            if layer == 0 || given >= wanted * USEFUL {
-                rates[layer] = given;
-                left -= given;
-            }
-        }
-        self.rates[source] = rates;
-        self.room.on_layers(now, id(source), &rates.map(BitRate::from_bps_f64));
+        let rates = self.cameras[source].divide(BitRate::from_bps_f64(rate));
+        self.rates[source] = rates.map(|rate| rate.as_bps() as f64);
+        self.room.on_layers(now, id(source), &rates);
     }
 
     /// Takes the estimates of both congestion controls of a client, in bit/s. One that its sender fills is exact.
