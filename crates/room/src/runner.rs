@@ -29,9 +29,6 @@ pub struct Run {
     pub churn: bool,
 }
 
-/// Packets of a participant that leave in one go.
-const BURST: usize = 64;
-
 struct Client {
     synthetic: Synthetic,
     socket: UdpSocket,
@@ -102,20 +99,13 @@ impl Client {
         while let Ok((length, source)) = self.socket.recv_from(buffer) {
             self.synthetic.receive(Instant::now(), source, &buffer[..length]);
         }
-        // str0m sends one packet for each.
-        for _ in 0..BURST {
-            let now = Instant::now();
-            let due = now >= self.synthetic.next_deadline();
-            if due {
-                self.synthetic.advance(now);
-            }
-            while let Some((destination, bytes)) = self.synthetic.poll_datagram() {
-                // A full socket buffer loses the packet.
-                let _ = self.socket.send_to(&bytes, destination);
-            }
-            if !due {
-                break;
-            }
+        let now = Instant::now();
+        if now >= self.synthetic.next_deadline() {
+            self.synthetic.advance(now);
+        }
+        while let Some((destination, bytes)) = self.synthetic.poll_datagram() {
+            // A full socket buffer loses the packet.
+            let _ = self.socket.send_to(&bytes, destination);
         }
     }
 }

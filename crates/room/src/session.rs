@@ -338,7 +338,7 @@ impl Session {
                 }
                 Ok(Output::Transmit(datagram)) => {
                     peer.sent.add(datagram.contents.len());
-                    self.datagrams.push_back((datagram.destination, datagram.contents.to_vec()));
+                    self.datagrams.push_back((datagram.destination, datagram.contents.into()));
                 }
                 Ok(Output::Event(event)) => self.events.push_back((id, event)),
                 Err(_) => {

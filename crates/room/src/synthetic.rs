@@ -21,6 +21,8 @@ use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
 const FPS: f64 = 25.0;
 /// Payload of a packet.
 const PAYLOAD: usize = 1100;
+/// Packets that leave in one go.
+const BURST: usize = 64;
 /// Interval of reports.
 const REPORT: Duration = Duration::from_millis(200);
 /// Interval of packets of sound, as of Opus.
@@ -334,13 +336,6 @@ impl Synthetic {
 
     /// Lets time pass.
     pub fn advance(&mut self, now: Instant) {
-        if now >= self.due {
-            self.mutate(|rtc| {
-                if rtc.handle_input(Input::Timeout(now)).is_err() {
-                    rtc.disconnect();
-                }
-            });
-        }
         if self.connected && now >= self.next_frame {
             self.next_frame = (self.next_frame + Duration::from_secs_f64(1.0 / FPS)).max(now);
             self.send_frame(now);
@@ -355,6 +350,17 @@ impl Synthetic {
             let desired = Bitrate::bps((self.cap * 1.2) as u64);
             self.mutate(|rtc| rtc.bwe().set_desired_bitrate(desired));
         }
+        // str0m sends one packet for each.
+        for _ in 0..BURST {
+            if now < self.due {
+                break;
+            }
+            self.mutate(|rtc| {
+                if rtc.handle_input(Input::Timeout(now)).is_err() {
+                    rtc.disconnect();
+                }
+            });
+        }
     }
 
     fn mutate(&mut self, act: impl FnOnce(&mut Rtc)) {
@@ -366,7 +372,7 @@ impl Synthetic {
                     return;
                 }
                 Ok(Output::Transmit(datagram)) => {
-                    self.datagrams.push_back((datagram.destination, datagram.contents.to_vec()))
+                    self.datagrams.push_back((datagram.destination, datagram.contents.into()))
                 }
                 Ok(Output::Event(event)) => self.on_event(event),
                 Err(_) => {
