@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tr-Game and Tr-Restaurant with eight clients: the room over str0m in virtual time beside the simulator, over the same half-duplex links.
 
-  traces.py --traces FOLDER [--seeds 2] [--sets game restaurant constant] [--policies plain last-n plum] [--kinds live "room, gcc" gcc bbr]
+  traces.py --traces FOLDER [--seeds 2] [--sets game restaurant constant] [--policies plain last-n plum coordinated] [--kinds live "room, gcc" gcc bbr]
             [--scale 1] [--slower 1] [--seconds 60] [--warm-up 60]
 
 FOLDER holds `hairpin-wifi` (times 1.5, as in the reproduction of Plum) and `restaurant-wifi`; without it the study says SKIPPED. Each client picks
@@ -46,7 +46,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--traces", type=pathlib.Path, help="folder of the measured traces")
     parser.add_argument("--sets", nargs="+", default=["game", "restaurant"], choices=list(SETS))
-    parser.add_argument("--policies", nargs="+", default=["plain", "last-n", "plum"], choices=["plain", "last-n", "plum"])
+    parser.add_argument("--policies", nargs="+", default=["plain", "last-n", "plum"], choices=["plain", "last-n", "plum", "coordinated"])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--slower", type=float, default=1.0, help="factor on the times of the traces")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on all rates")
@@ -107,7 +107,8 @@ def session(options, policy, layered):
     """The session policy of the simulator."""
     source = f"{options.source * options.scale / 1e3:.0f} kbit/s"
     if layered:
-        return f'{{ kind = "room", policy = "{policy}", source = "{source}", active = {CLIENTS - 1}, rho = {options.rho} }}'
+        policy, coordinated = ("plum", "true") if policy == "coordinated" else (policy, "false")
+        return f'{{ kind = "room", policy = "{policy}", coordinated = {coordinated}, source = "{source}", active = {CLIENTS - 1}, rho = {options.rho} }}'
     if policy == "plum":
         return f'{{ kind = "plum", rho = {options.rho}, max-bitrate = "{options.source * options.scale * CLIENTS / 1e3:.0f} kbit/s" }}'
     return f'{{ kind = "{policy}" }}'

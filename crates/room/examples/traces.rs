@@ -61,18 +61,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some((head, files)) = arguments.split_at_checked(8).filter(|(_, files)| files.len() > 1) else {
         return Err("traces: see the head of its source for the arguments".into());
     };
-    let policy = match head[0].as_str() {
-        "plain" => RoomPolicy::Plain,
-        "last-n" => RoomPolicy::LastN,
-        "plum" => RoomPolicy::Plum,
-        other => return Err(format!("{other} is no policy; allowed are plain, last-n, plum").into()),
+    let (policy, coordinated) = match head[0].as_str() {
+        "plain" => (RoomPolicy::Plain, false),
+        "last-n" => (RoomPolicy::LastN, false),
+        "plum" => (RoomPolicy::Plum, false),
+        "coordinated" => (RoomPolicy::Plum, true),
+        other => {
+            return Err(format!("{other} is no policy; allowed are plain, last-n, plum, coordinated").into());
+        }
     };
     let number = |index: usize| head[index].parse::<f64>();
     let (scale, camera, source, rho) = (number(1)?, number(2)?, number(3)?, number(4)?);
     let active = head[5].parse()?;
     let (warm_up, seconds): (u32, u32) = (head[6].parse()?, head[7].parse()?);
     let source = BitRate::from_bps_f64(source);
-    let mut world = World::new(RoomConfig { policy, source, rho, active, ..RoomConfig::default() });
+    let mut world =
+        World::new(RoomConfig { policy, coordinated, source, rho, active, ..RoomConfig::default() });
     for file in files {
         let trace = Trace::parse(&std::fs::read_to_string(file)?, file, Format::Bandwidth, scale, true)?;
         world.add(camera, 0.0, files.len() - 1);
