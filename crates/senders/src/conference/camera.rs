@@ -1,4 +1,4 @@
-//! How a browser divides the bitrate of a camera among simulcast layers.
+//! Division of a camera's bitrate among simulcast layers, as a browser makes it.
 //!
 //! Its encoder fills layers from the smallest on. Each has a largest rate and a least one, and takes any rate between; the first whose least does
 //! not fit is not sent, nor are those above it.
