@@ -51,12 +51,12 @@ fn a_narrow_half_duplex_link_sends_what_its_camera_has() {
         }
         world.run_until(25.0);
         let before = world.guests[0].synthetic.counts().sent;
-        world.run_until(65.0);
-        (world.guests[0].synthetic.counts().sent - before) as f64 * 8.0 / 40.0
+        world.run_until(50.0);
+        (world.guests[0].synthetic.counts().sent - before) as f64 * 8.0 / 25.0
     };
     // It was 1.45 to 1.48 Mb/s. With a camera whose largest layer began at 70 % of its share the phase decided between 1.5 and 0.48.
     for policy in [RoomPolicy::Plain, RoomPolicy::Plum] {
-        for apart in [0.0, 0.013, 0.11, 0.37] {
+        for apart in [0.0, 0.11, 0.37] {
             let sent = sent(policy, apart);
             assert!(sent > 1.2e6, "{policy:?}, {apart} s apart: {sent:.0} bit/s of 1.5 Mb/s");
         }
