@@ -61,7 +61,11 @@ def parse():
     parser.add_argument("--room", default="airbound-room")
     parser.add_argument("--live", help="built example `traces` of crates/room; built if not given")
     parser.add_argument("--json", type=pathlib.Path, help="file for all figures")
-    return parser.parse_args()
+    options = parser.parse_args()
+    without = [kind for kind in options.kinds if kind != "live" and not kind.startswith("room")]
+    if "coordinated" in options.policies and without:
+        parser.error(f"coordinated is a policy of the kinds live and room only; asked for: {', '.join(without)}")
+    return options
 
 
 def built():

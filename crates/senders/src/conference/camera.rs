@@ -12,7 +12,8 @@ pub const SHARES: [f64; CAMERA_LAYERS] = [0.08, 0.24, 0.68];
 /// Least rate of a layer, relative to the share of the one below it: in libwebrtc's table (`media/engine`, `video/config`: `simulcast.cc`) 150
 /// kb/s above 150 kb/s at 640x360, 600 above 500 at 1280x720. The smallest layer is always sent.
 const LEAST: [f64; CAMERA_LAYERS] = [0.0, 1.0, 1.2];
-/// Multiple of the least rate from which a layer that is not sent is sent again, as in libwebrtc's allocation of simulcast rates.
+/// Multiple of the least rate from which a layer that is not sent is sent again. libwebrtc has such a factor (`RateControlSettings`: simulcast video
+/// hysteresis); it was 1.0 in 2019, and today's value was not checked.
 const AGAIN: f64 = 1.2;
 
 /// A camera with the layers that it sends at present.
