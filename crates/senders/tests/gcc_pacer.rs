@@ -101,6 +101,21 @@ fn a_probe_leaves_at_its_own_rate_and_what_it_lacks_is_padded() {
 }
 
 #[test]
+fn a_probe_may_begin_without_media_where_the_sender_wishes() {
+    let mut pacer = Pacer::new(BitRate::from_mbps(1)).probing_without_media();
+    pacer.start_probe(at(0), probe(9, BitRate::from_mbps(4)));
+    pacer.start_probe(at(0), probe(10, BitRate::from_mbps(8)));
+    let mut sent = Vec::new();
+    while let Some(due) = pacer.next_deadline() {
+        assert!(pacer.padding_wanted(due).is_some());
+        pacer.enqueue(due, Priority::Padding, PACKET, 0);
+        sent.extend(pacer.poll(due).and_then(|(_, probe)| probe));
+    }
+    // 7500 and 15 000 B.
+    assert_eq!(sent, [vec![9; 8], vec![10; 15]].concat());
+}
+
+#[test]
 fn a_probe_that_comes_late_is_given_up() {
     let mut pacer = Pacer::new(BitRate::from_mbps(1));
     pacer.start_probe(at(0), probe(1, BitRate::from_mbps(4)));

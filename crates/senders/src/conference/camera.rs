@@ -12,8 +12,8 @@ pub const SHARES: [f64; CAMERA_LAYERS] = [0.08, 0.24, 0.68];
 /// Least rate of a layer, relative to the share of the one below it: in libwebrtc's table (`media/engine`, `video/config`: `simulcast.cc`) 150
 /// kb/s above 150 kb/s at 640x360, 600 above 500 at 1280x720. The smallest layer is always sent.
 const LEAST: [f64; CAMERA_LAYERS] = [0.0, 1.0, 1.2];
-/// Multiple of the least rate from which a layer that is not sent is sent again. libwebrtc has such a factor (`RateControlSettings`: simulcast video
-/// hysteresis); it was 1.0 in 2019, and today's value was not checked.
+/// Multiple of the least rate from which a layer that is not sent is sent again: libwebrtc's hysteresis of video (`video/video_send_stream_impl.cc`,
+/// `rtc_base/experiments/stable_target_rate_experiment.cc` in a copy of 2023; a copy of 2019 has 1.0).
 const AGAIN: f64 = 1.2;
 
 /// A camera with the layers that it sends at present.
@@ -48,6 +48,17 @@ impl Camera {
         self.sent = sent;
         rates
     }
+
+    /// What a browser sends beside layers of the sum `sent`, so that its estimate can grow to the rate at which the largest one begins: libwebrtc pads
+    /// up to the target rates of the smaller layers and the least rate of the largest, times the hysteresis, as long as it does not probe periodically
+    /// (`CalculateMaxPadBitrateBps` in `video/video_send_stream_impl.cc`).
+    #[must_use]
+    pub fn padding(&self, rate: BitRate, sent: BitRate) -> BitRate {
+        const LARGEST: usize = CAMERA_LAYERS - 1;
+        let smaller: f64 = SHARES[..LARGEST].iter().sum();
+        let begins = smaller + SHARES[LARGEST - 1] * LEAST[LARGEST] * AGAIN;
+        rate.min(self.most.mul_f64(begins)) - sent
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +81,18 @@ mod tests {
         assert_eq!(shares(&mut camera, 170), [80, 90, 0]);
         assert_eq!(shares(&mut camera, 150), [80, 0, 0]);
         assert_eq!(shares(&mut camera, 20), [20, 0, 0]);
+    }
+
+    #[test]
+    fn padding_fills_the_rate_until_all_layers_are_sent() {
+        let mut camera = Camera::new(BitRate::from_kbps(1000));
+        for (rate, padding) in
+            [(20, 0), (150, 70), (300, 0), (600, 280), (320, 0), (500, 180), (660, 340), (670, 0), (2000, 0)]
+        {
+            let sent = shares(&mut camera, rate).iter().sum();
+            let added = camera.padding(BitRate::from_kbps(rate), BitRate::from_kbps(sent));
+            assert_eq!(added, BitRate::from_kbps(padding), "at {rate} kb/s");
+        }
     }
 
     #[test]

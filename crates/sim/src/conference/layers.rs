@@ -15,6 +15,8 @@ pub(super) struct Layered {
     rates: Vec<[f64; CAMERA_LAYERS]>,
     /// For each viewer and source, the chosen layer.
     chosen: Vec<Vec<Option<u8>>>,
+    /// Downlinks whose estimates begin anew, and at which rates.
+    begins: Vec<(usize, BitRate)>,
 }
 
 impl Layered {
@@ -43,6 +45,7 @@ impl Layered {
             cameras: vec![Camera::new(most); count],
             rates: vec![[0.0; CAMERA_LAYERS]; count],
             chosen: vec![vec![None; count]; count],
+            begins: Vec::new(),
         })
     }
 
@@ -54,7 +57,7 @@ impl Layered {
         self.room.on_deadline(now);
     }
 
-    /// Carries out decisions until one is a notice. Streams over TCP probe by themselves.
+    /// Carries out decisions until one is a notice. The congestion control of a stream probes by itself.
     pub(super) fn poll_notice(&mut self, now: Instant) -> Option<(usize, Notice)> {
         loop {
             match self.room.poll_action(now)? {
@@ -62,9 +65,20 @@ impl Layered {
                 Action::Forward { viewer, source, layer } => {
                     self.chosen[usize::from(viewer.0)][usize::from(source.0)] = layer;
                 }
-                Action::Probe { .. } | Action::Begin { .. } => {}
+                Action::Begin { member, rate } => self.begins.push((usize::from(member.0), rate)),
+                Action::Probe { .. } => {}
             }
         }
+    }
+
+    /// A client whose downlink is to be estimated anew, and the rate to begin at.
+    pub(super) fn take_begin(&mut self) -> Option<(usize, BitRate)> {
+        self.begins.pop()
+    }
+
+    /// Takes whether packets of a client are lost or wait.
+    pub(super) fn on_path(&mut self, now: Instant, client: usize, trouble: bool) {
+        self.room.on_path(now, id(client), trouble);
     }
 
     pub(super) fn on_acknowledged(&mut self, client: usize, sequence: u32) {

@@ -297,6 +297,9 @@ impl Conference {
         let natural = own.or(client.up.estimate()).unwrap_or(client.encoding);
         client.encoding = pace(natural, limit, waiting > encoder.backlog).clamp(encoder.least, encoder.most);
 
+        if let (Some(up), Some(down)) = (client.up.in_trouble(now), client.down.in_trouble(now)) {
+            self.policy.on_path(now, number, up || down);
+        }
         let budget = towards.or(client.down.estimate()).unwrap_or(encoder.least);
         // The limit for the server's many frames is that for a client's one.
         let frame = budget.bytes_in(self.interval).max(encoder.backlog);
@@ -520,6 +523,10 @@ impl Conference {
             self.notices += 1;
             let packet = Packet::new(client, Way::Down, Content::Notice(notice));
             self.send(client, Way::Down, vec![packet]);
+        }
+        while let Some((client, rate)) = self.policy.take_begin() {
+            self.clients[client].down.begin(self.now, rate);
+            self.drive(client, Way::Down);
         }
         self.schedule_policy();
     }

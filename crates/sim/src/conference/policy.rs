@@ -107,6 +107,21 @@ impl Policy {
         }
     }
 
+    /// Takes whether packets of a client are lost or wait.
+    pub(super) fn on_path(&mut self, now: Instant, client: usize, trouble: bool) {
+        if let Self::Room(room, _) = self {
+            room.on_path(now, client, trouble);
+        }
+    }
+
+    /// A client whose downlink is to be estimated anew, and the rate to begin at.
+    pub(super) fn take_begin(&mut self) -> Option<(usize, BitRate)> {
+        match self {
+            Self::Room(room, _) => room.take_begin(),
+            _ => None,
+        }
+    }
+
     /// Takes the present rate of a source's media, in bit/s.
     pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
         if let Self::Room(room, _) = self {

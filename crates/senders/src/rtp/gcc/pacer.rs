@@ -74,6 +74,8 @@ pub struct Pacer<T> {
     /// When the last packet has been sent at its rate.
     free_at: Instant,
     bursts: VecDeque<Burst>,
+    /// Whether probes begin without media.
+    alone: bool,
     now: Instant,
 }
 
@@ -89,8 +91,16 @@ impl<T> Pacer<T> {
             count: 0,
             free_at: Instant::ZERO,
             bursts: VecDeque::new(),
+            alone: false,
             now: Instant::ZERO,
         }
+    }
+
+    /// Lets probes begin with padding where no media wait, as a server's towards a client that gets no picture (str0m); a browser's begin with
+    /// a packet of media (libwebrtc).
+    #[must_use]
+    pub fn probing_without_media(self) -> Self {
+        Self { alone: true, ..self }
     }
 
     /// Sets the rate. The remaining time of the last packet changes with it.
@@ -164,7 +174,7 @@ impl<T> Pacer<T> {
         Some((waiting.item, self.probed(waiting.size)))
     }
 
-    /// Returns the missing size of a started probe if no packet waits: the caller adds a packet of padding of that size, or of the
+    /// Returns the missing size of a probe if no packet waits and it has begun or may begin without media: the caller adds a packet of padding of that size, or of the
     /// largest permitted, and polls again.
     ///
     /// It is at least the largest packet of the probe so far: the measurement omits the size of the first packet from arrivals and that
@@ -172,7 +182,7 @@ impl<T> Pacer<T> {
     #[must_use]
     pub fn padding_wanted(&self, now: Instant) -> Option<ByteCount> {
         let now = self.now.max(now);
-        let burst = self.bursts.front().filter(|burst| burst.began.is_some() && burst.next() <= now)?;
+        let burst = self.bursts.front().filter(|burst| self.begins(burst) && burst.next() <= now)?;
         (self.count == 0)
             .then(|| (burst.cluster.bytes - burst.bytes).max(burst.largest).max(ByteCount::new(1)))
     }
@@ -183,7 +193,7 @@ impl<T> Pacer<T> {
         if !self.queues[Priority::Audio as usize].is_empty() {
             return Some(self.now);
         }
-        let probing = self.bursts.front().is_some_and(|burst| burst.began.is_some());
+        let probing = self.bursts.front().is_some_and(|burst| self.begins(burst));
         if self.count == 0 && !probing {
             return None;
         }
@@ -214,6 +224,11 @@ impl<T> Pacer<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether a probe may send padding.
+    fn begins(&self, burst: &Burst) -> bool {
+        self.alone || burst.began.is_some()
     }
 
     /// Earliest send time of the next packet that is not audio.

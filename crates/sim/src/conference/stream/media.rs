@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airbound_senders::rtp::gcc::{
-    FeedbackCollector, FeedbackConfig, Gcc, GccConfig, Pacer, PacketSent, Priority, TransportFeedback,
+    FeedbackCollector, FeedbackConfig, Gcc, GccConfig, Pacer, PacketSent, Priority, TransportFeedback, Usage,
 };
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
@@ -58,10 +58,20 @@ struct Partial {
     since: Option<Instant>,
 }
 
+/// Time after a report for which its losses count.
+const RECENT: Span = Span::from_secs(1);
+/// Part of the packets of a report whose loss says that a path is in trouble.
+const LOSSES: f64 = 0.02;
+/// Least rate at which an estimate begins anew: from nothing no probe would start.
+const LEAST_BEGINNING: BitRate = BitRate::from_kbps(100);
+
 /// Both ends of a stream.
 #[derive(Debug)]
 pub(super) struct Media {
+    config: GccConfig,
     gcc: Gcc,
+    /// Time of the latest report.
+    reported: Option<Instant>,
     pacer: Pacer<(Part, ByteCount)>,
     history: RetransmissionHistory<(Part, ByteCount)>,
     /// The number of the next packet of any kind, of the next packet of media, of the next frame and of the next answer.
@@ -82,10 +92,13 @@ impl Media {
     pub(super) fn new(start: BitRate, most: BitRate) -> Result<Self, ConfigError> {
         // A rate twice that of all media: an estimate at its upper limit is not the path's.
         let max_rate = (most + most).max(start);
-        let gcc = Gcc::new(GccConfig { start_rate: start, max_rate, ..GccConfig::default() })?;
+        let config = GccConfig { start_rate: start, max_rate, ..GccConfig::default() };
+        let gcc = Gcc::new(config)?;
         Ok(Self {
-            pacer: Pacer::new(gcc.pacing_rate()),
+            pacer: Pacer::new(gcc.pacing_rate()).probing_without_media(),
+            config,
             gcc,
+            reported: None,
             history: RetransmissionHistory::new(HistoryConfig::default())?,
             packets: 0,
             sequence: 0,
@@ -122,6 +135,22 @@ impl Media {
     /// The rate of media that fits congestion control's after headers.
     pub(super) fn estimate(&self) -> BitRate {
         self.gcc.target_rate().mul_f64(PAYLOAD as f64 / (PAYLOAD + HEADERS.as_u64()) as f64)
+    }
+
+    /// Whether packets are lost or wait.
+    pub(super) fn in_trouble(&self, now: Instant) -> bool {
+        let recent = self.reported.is_some_and(|at| now - at <= RECENT);
+        let metrics = self.gcc.metrics();
+        recent && (metrics.loss_fraction > LOSSES || metrics.usage == Usage::Overuse)
+    }
+
+    /// Begins congestion control anew; reports of what was sent before count no more.
+    pub(super) fn begin(&mut self, now: Instant, rate: BitRate) {
+        let start_rate = rate.clamp(LEAST_BEGINNING, self.config.max_rate);
+        if let Ok(gcc) = Gcc::new(GccConfig { start_rate, ..self.config }) {
+            self.gcc = gcc;
+            self.pacer.set_rate(now, self.gcc.pacing_rate());
+        }
     }
 
     pub(super) fn unsent(&self) -> ByteCount {
@@ -213,6 +242,7 @@ impl Media {
     }
 
     fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
+        self.reported = Some(now);
         self.gcc.on_feedback(now, report);
         if let Some(round_trip) = self.gcc.round_trip() {
             self.history.on_round_trip(round_trip);
@@ -300,6 +330,21 @@ mod tests {
         let (media, arrived, written) = run(5, |number| number % 10 == 3);
         assert_eq!((arrived, written), (80, 80));
         assert!(media.partial.is_empty() && media.packets > 5 * written, "{media:?}");
+    }
+
+    #[test]
+    fn an_estimate_that_losses_hold_down_begins_anew() {
+        let (mut media, ..) = run(20, |number| number > 100 && number % 4 != 0);
+        let held = media.estimate();
+        assert!(held < BitRate::from_kbps(300), "{held}");
+        let now = Instant::ZERO + Span::from_secs(20);
+        assert!(media.in_trouble(now) && !media.in_trouble(now + RECENT * 2));
+        media.begin(now, held);
+        assert!(media.estimate() < BitRate::from_kbps(300), "the beginning itself gives nothing");
+        media.on_deadline(now, Side::Sender);
+        // At this rate alone it were some three.
+        let probes = (0..300).filter_map(|step| media.poll(now + MILLISECOND * step)).count();
+        assert!(probes >= 8, "{probes} packets");
     }
 
     #[test]

@@ -99,6 +99,21 @@ impl Stream {
         }
     }
 
+    /// Whether its packets are lost or wait; `None` where its transport takes care of that by itself.
+    pub(super) fn in_trouble(&self, now: Instant) -> Option<bool> {
+        match &self.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Media(media) => Some(media.in_trouble(now)),
+        }
+    }
+
+    /// Estimates the path of media anew, from a rate on.
+    pub(super) fn begin(&mut self, now: Instant, rate: BitRate) {
+        if let Protocol::Media(media) = &mut self.protocol {
+            media.begin(now, rate);
+        }
+    }
+
     /// Bytes written and not sent.
     pub(super) fn unsent(&self) -> ByteCount {
         match &self.protocol {
