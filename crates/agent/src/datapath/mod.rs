@@ -1,4 +1,4 @@
-//! The event loop between the kernel and the engine: packets, completions and notifications in, verdicts out. One thread.
+//! The event loop between the kernel and the engine: packets, completions and notifications in, verdicts out. One thread, and another while rules change.
 
 mod classify;
 mod plan;

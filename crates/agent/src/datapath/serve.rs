@@ -1,5 +1,6 @@
 //! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
+mod upkeep;
 mod waiting;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use airbound_linux::nl80211::{Station, Survey, WifiInterface, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
 use airbound_units::{Instant, Span};
+use upkeep::Upkeep;
 use waiting::Alarms;
 
 use super::classify::{Classifier, Hosts, facts_of, mark_of};
@@ -40,8 +42,6 @@ const HASTE: u64 = 10;
 const SNAPSHOT: Span = Span::from_millis(250);
 /// Interval at which the nftables rules are checked, besides notifications.
 const RULES: Span = Span::from_secs(5);
-/// Wait after a failed attempt to restore the rules.
-const RETRY: Span = Span::from_secs(1);
 /// Packets received at a time, before completions are read.
 const BATCH: usize = 128;
 /// Batches received at the end: more packets than the queue may hold.
@@ -99,6 +99,8 @@ struct Server<'a> {
     settings: Settings,
     journal: Journal,
     table: Table,
+    /// Work on the rules that is under way.
+    upkeep: Option<Upkeep>,
     snapshot: Snapshot,
     started: Instant,
     /// The interfaces that are there.
@@ -197,6 +199,7 @@ impl<'a> Server<'a> {
             settings: Settings::default(),
             journal,
             table,
+            upkeep: None,
             started,
             ports: plan.ports.clone(),
             due,
@@ -383,29 +386,6 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Holds packets of the interfaces as they are now at the hooks that they pass. What is held stays held.
-    fn move_rules(&mut self, time: Instant) {
-        let mut rules = Rules { queue: self.queue.number(), ..self.plan.rules_for(&self.ports) };
-        // The rules of an interface that is gone harm nothing, and it may come back.
-        for (name, planes) in &self.table.rules().ports {
-            rules.ports.entry(name.clone()).or_insert_with(|| planes.clone());
-        }
-        if rules != *self.table.rules() {
-            let done = Event::Plane { plane: planes_text(&rules) };
-            self.renew_rules(time, &rules, &done);
-        }
-    }
-
-    fn renew_rules(&mut self, time: Instant, rules: &Rules, done: &Event) {
-        match self.table.update(rules) {
-            Ok(()) => self.journal.event(time, done),
-            Err(error) => {
-                self.due.rules = time + RETRY;
-                self.journal.event(time, &Event::RulesMissing { answer: error.to_string() });
-            }
-        }
-    }
-
     /// Runs the periodic tasks that are due.
     fn run_due(&mut self, time: Instant, shared: Option<&crate::http::Shared>) -> Result<(), AgentError> {
         if time >= self.due.stations {
@@ -423,8 +403,10 @@ impl<'a> Server<'a> {
             self.last_survey = seen;
             self.engine.on_channel(time, busy, own);
         }
+        self.take_upkeep(time);
         if time >= self.due.rules {
             self.due.rules = time + RULES;
+            self.move_rules(time);
             self.check_rules(time);
         }
         if time >= self.due.snapshot {
@@ -486,15 +468,6 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Restores the nftables rules if another program removed them.
-    fn check_rules(&mut self, time: Instant) {
-        if self.table.is_present().unwrap_or(true) {
-            return;
-        }
-        let rules = self.table.rules().clone();
-        self.renew_rules(time, &rules, &Event::RulesRestored);
-    }
-
     fn update_snapshot(&mut self, time: Instant) {
         self.snapshot.update(time, self.started, &self.engine);
         self.snapshot.cpu_s = cpu_s();
@@ -524,6 +497,7 @@ impl<'a> Server<'a> {
     /// Removes the rules, releases held packets, and restores the driver's settings.
     fn close(mut self, result: &Result<(), AgentError>, shared: Option<&crate::http::Shared>) {
         let time = now();
+        self.wait_for_upkeep(time);
         let held = self.engine.held() as u64;
         self.update_snapshot(time);
         publish(shared, &self.snapshot);

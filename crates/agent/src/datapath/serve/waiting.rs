@@ -14,7 +14,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
-use super::Server;
+use super::{Server, upkeep};
 use crate::datapath::timespec;
 
 /// Longest sleep, so that heartbeats are sent in time.
@@ -94,6 +94,9 @@ impl Server<'_> {
         let asked = [tick, self.engine.channel_deadline()];
         for at in due.into_iter().chain(asked.into_iter().flatten()) {
             until = until.min(at);
+        }
+        if self.upkeep.is_some() {
+            until = until.min(time + upkeep::LOOK);
         }
         // The ring buffer does not signal the last completions of a burst, and counters have no descriptor.
         if let Some(at) = self.completions.next_drain(time).filter(|_| self.has_below()) {
