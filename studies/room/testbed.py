@@ -2,10 +2,14 @@
 """Plum's testbed (Sec. IV-E) over `airbound emulate`: five participants, one on Wi-Fi beside another user's upload, four on wires.
 
   testbed.py [--policies plain last-n plum] [--repeats 3] [--seconds 60] [--camera 4e6] [--browsers] [--set KEY=VALUE ...]
+  testbed.py --virtual PROGRAM [--rate "VHT20 MCS5 1SS LGI" --camera 30e6 --upload 10000] [--policies plain plum coordinated] ...
 
 The paper: one desktop on 802.11ac shares the channel with a laptop that sends 10 Mb/s over TCP, and the link carries some 37 Mb/s. Here all
 rates are a seventh of that, as five participants of 30 Mb/s are more than two cores can forward: MCS 0, cameras of 4 Mb/s, an upload of
 1.4 Mb/s. Participants are synthetic (`airbound-room synthetic`), media go through str0m's congestion control at both ends.
+
+With `--virtual` the same room, participants and scenario run in virtual time, at the paper's rates if wished: PROGRAM is the room's example `wifi`
+(`cargo build --release --manifest-path crates/room/Cargo.toml --example wifi`). Nothing is late there; runs of one seed differ by the numbers that str0m draws.
 
 With `--browsers` the participants are Chromiums at 320x180 (one on Wi-Fi, three on wires), by node and playwright-core from npm. Then also: frames
 a second that each decodes of each other, and the load of the machine; two cores are little for four of them.
@@ -30,8 +34,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from tools import program  # noqa: E402
 
 SCENARIO = """
-title = "Plum's testbed, at a seventh of its rates"
-duration = "60 s"
+title = "Plum's testbed"
+duration = "{duration} s"
 warm-up = "1 s"
 wire = {{ delay = "5 ms" }}
 
@@ -58,6 +62,22 @@ station = "laptop"
 direction = "up"
 limit = "{upload} kbit/s"
 """
+#: The flows of a participant in virtual time.
+CARRIED = """
+[[flow]]
+name = "to-participant"
+kind = "cbr"
+station = "desktop"
+direction = "down"
+rate = "1 kbit/s"
+
+[[flow]]
+name = "to-room"
+kind = "cbr"
+station = "desktop"
+direction = "up"
+rate = "1 kbit/s"
+"""
 #: Of Student's distribution, two-sided 95 %, by degrees of freedom.
 STUDENT = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
 BROWSERS = pathlib.Path(__file__).resolve().parents[2] / "crates/room/tests/browsers"
@@ -75,6 +95,7 @@ def parse():
     parser.add_argument("--queue", default="linux")
     parser.add_argument("--rho", type=float, default=0.0)
     parser.add_argument("--browsers", action="store_true", help="Chromiums in the place of synthetic participants")
+    parser.add_argument("--virtual", type=program, metavar="PROGRAM", help="the room's example wifi, for virtual time")
     parser.add_argument("--wired", type=int, help="participants on wires")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="changes the scenario")
     parser.add_argument("--program", default="airbound", type=program)
@@ -139,8 +160,27 @@ class Hosts:
         return members, late
 
 
+def scenario(options, duration):
+    return SCENARIO.format(rate=options.rate, queue=options.queue, upload=max(1, options.upload), duration=duration)
+
+
+def virtual(options, policy, seed):
+    """The same in virtual time."""
+    with tempfile.TemporaryDirectory() as place:
+        file = pathlib.Path(place) / "scenario.toml"
+        file.write_text(scenario(options, options.warm_up + options.seconds) + CARRIED)
+        numbers = [options.camera, options.rho, options.wired, options.warm_up, options.seconds]
+        done = subprocess.run([options.virtual, file, str(seed), policy, *map(str, numbers)], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"testbed: the run in virtual time failed: {done.stderr.strip()[-500:]}")
+        members = json.loads(done.stdout)
+        return [member | {"seconds_mbps": member["received"], "sent_mbps": statistics.mean(member["sent"])} for member in members], None
+
+
 def run(options, policy, seed):
     """One run: what each participant received in each second, and the sums; the desktop first."""
+    if options.virtual:
+        return virtual(options, policy, seed)
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         folder.chmod(0o755)
@@ -151,8 +191,7 @@ def run(options, policy, seed):
         wired = [f"wired-{number}" for number in range(options.wired)]
         arguments += [word for name in wired for word in ("--wired", name, hosts.join(name, **part))]
         arguments += ["--station", "desktop", "--", "sh", "-c", hosts.join("desktop", **part, longer=10 if options.browsers else 3)]
-        text = SCENARIO.format(rate=options.rate, queue=options.queue, upload=max(1, options.upload))
-        return hosts.run(text, seed, ["desktop", *wired], arguments)
+        return hosts.run(scenario(options, 60), seed, ["desktop", *wired], arguments)
 
 
 def figures(members, seconds):

@@ -12,7 +12,7 @@ use str0m::bwe::{Bitrate, BweKind};
 use str0m::change::{SdpAnswer, SdpOffer, SdpPendingOffer};
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
-use str0m::media::{Direction, MediaKind, Mid, Rid, Simulcast, SimulcastLayer};
+use str0m::media::{Direction, MediaKind, Mid, Pt, Rid, Simulcast, SimulcastLayer};
 use str0m::net::{Protocol, Receive};
 use str0m::rtp::{ExtensionValues, RtpWrite};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
@@ -57,6 +57,9 @@ const LAYERS: [Pattern; CAMERA_LAYERS] = [
     },
 ];
 
+/// The stream of padding, which the room knows no layer of. A browser pads a layer's own stream, or repeats its packets; str0m has no call for either.
+const PADDING: &str = "pad";
+
 #[derive(Debug)]
 struct Sending {
     rid: Rid,
@@ -88,6 +91,8 @@ pub struct Counts {
     pub packets: u64,
     /// Bytes of video sent.
     pub sent: u64,
+    /// Bytes of padding sent beside it.
+    pub padded: u64,
     /// Packets of sound sent.
     pub spoken: u64,
     /// Packets of sound received.
@@ -113,6 +118,8 @@ pub struct Synthetic {
     sound: Option<(Mid, u64)>,
     next_sound: Instant,
     layers: Vec<Sending>,
+    /// Packets of padding sent.
+    padding: u64,
     channel: Option<ChannelId>,
     next_frame: Instant,
     frame: u64,
@@ -166,8 +173,8 @@ impl Synthetic {
         }
         let mut change = rtc.sdp_api();
         let mut simulcast = Simulcast::new();
-        for layer in &LAYERS {
-            simulcast.add_send_layer(SimulcastLayer::new(layer.name));
+        for name in LAYERS.iter().map(|layer| layer.name).chain([PADDING]) {
+            simulcast.add_send_layer(SimulcastLayer::new(name));
         }
         let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
         for _ in 0..equipment.slots {
@@ -204,6 +211,7 @@ impl Synthetic {
             sound,
             next_sound: now,
             layers,
+            padding: 0,
             channel: None,
             next_frame: now,
             frame: 0,
@@ -451,6 +459,8 @@ impl Synthetic {
         let held = if self.limit > 0.0 { self.limit } else { f64::INFINITY };
         let rate = BitRate::from_bps_f64((self.estimate * 0.9).min(held));
         let rates = self.camera.divide(rate);
+        let sent = rates.iter().fold(BitRate::ZERO, |sum, rate| sum + *rate);
+        let padding = if self.limit > 0.0 { BitRate::ZERO } else { self.camera.padding(rate, sent) };
         let params = self.rtc.codec_config().params();
         let Some(kind) = params.iter().find(|one| one.spec().codec == Codec::Vp8).map(|one| one.pt()) else {
             return;
@@ -492,6 +502,24 @@ impl Synthetic {
                     }
                 });
             }
+        }
+        let bytes = (padding.as_bps() as f64 / FPS / 8.0) as usize;
+        self.send_padding(now, kind, time, bytes);
+    }
+
+    fn send_padding(&mut self, now: Instant, kind: Pt, time: u32, bytes: usize) {
+        let (mid, rid) = (self.mid, Rid::from(PADDING));
+        for _ in 0..bytes / PAYLOAD {
+            self.padding += 1;
+            self.counts.padded += PAYLOAD as u64;
+            let values = ExtensionValues { mid: Some(mid), rid: Some(rid), ..Default::default() };
+            let write =
+                RtpWrite::new(kind, self.padding.into(), time, now, vec![0; PAYLOAD]).ext_vals(values);
+            self.mutate(|rtc| {
+                if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, Some(rid)) {
+                    stream.write_rtp(write);
+                }
+            });
         }
     }
 

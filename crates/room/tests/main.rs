@@ -7,4 +7,5 @@ mod loopback;
 mod parsers;
 mod virtual_time;
 mod web;
+mod wifi;
 mod world;

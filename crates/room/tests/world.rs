@@ -13,7 +13,20 @@ use airbound_senders::conference::room::RoomConfig;
 #[path = "world/piped.rs"]
 pub(crate) mod piped;
 
-use piped::Piped;
+/// A datagram under way: whether it goes to the room, its bytes.
+pub(crate) type Datagram = (bool, Vec<u8>);
+
+/// A way between a participant and the room, in place of a plain link.
+pub(crate) trait Way {
+    /// Takes a datagram, which may be lost.
+    fn offer(&mut self, now: Instant, datagram: Datagram);
+
+    /// When something happens on it next.
+    fn due(&self) -> Option<Instant>;
+
+    /// Lets time pass; returns what arrived.
+    fn advance(&mut self, now: Instant) -> Vec<Datagram>;
+}
 
 static PREPARED: Once = Once::new();
 
@@ -38,8 +51,8 @@ pub(crate) struct Guest {
     pub(crate) id: u16,
     pub(crate) synthetic: Synthetic,
     pub(crate) link: Link,
-    /// A link over a trace, in the place of the other.
-    pub(crate) pipe: Option<Piped>,
+    /// Another way, in place of the link.
+    pub(crate) way: Option<Box<dyn Way>>,
     /// Where the room sees it.
     pub(crate) address: SocketAddr,
     /// Each packet of this number is lost; 0 for none.
@@ -141,7 +154,7 @@ impl World {
             id: joined.id,
             synthetic,
             link,
-            pipe: None,
+            way: None,
             address,
             loses: 0,
             late: 0,
@@ -165,13 +178,13 @@ impl World {
         self.collect();
         let wire = self.wire.keys().next().map_or(end, |(at, _)| *at);
         let guests = self.guests.iter().filter(|guest| !guest.away).map(|guest| guest.due(self.start));
-        let pipes = self.guests.iter().filter_map(|guest| guest.pipe.as_ref()?.due());
-        let next = guests.chain(pipes).fold(self.session.next_deadline().min(wire), Instant::min);
+        let ways = self.guests.iter().filter_map(|guest| guest.way.as_ref()?.due());
+        let next = guests.chain(ways).fold(self.session.next_deadline().min(wire), Instant::min);
         // Deadlines that have passed still take a little time, so that a loop of them ends.
         self.now = next.max(self.now + Duration::from_micros(10)).min(end);
         let (now, start) = (self.now, self.start);
         for guest in &mut self.guests {
-            for (to_room, bytes) in guest.pipe.as_mut().map(|pipe| pipe.advance(now)).unwrap_or_default() {
+            for (to_room, bytes) in guest.way.as_mut().map(|way| way.advance(now)).unwrap_or_default() {
                 self.count += 1;
                 self.wire.insert((now + DELAY, self.count), (to_room, guest.address, bytes));
             }
@@ -202,8 +215,8 @@ impl World {
         let now = self.now;
         while let Some((address, bytes)) = self.session.poll_datagram() {
             let Some(guest) = self.guests.iter_mut().find(|guest| guest.address == address) else { continue };
-            if let Some(pipe) = &mut guest.pipe {
-                pipe.offer(now, false, bytes);
+            if let Some(way) = &mut guest.way {
+                way.offer(now, (false, bytes));
                 continue;
             }
             self.count += 1;
@@ -214,8 +227,8 @@ impl World {
         }
         for guest in &mut self.guests {
             while let Some((_, bytes)) = guest.synthetic.poll_datagram() {
-                if let Some(pipe) = &mut guest.pipe {
-                    pipe.offer(now, true, bytes);
+                if let Some(way) = &mut guest.way {
+                    way.offer(now, (true, bytes));
                     continue;
                 }
                 self.count += 1;

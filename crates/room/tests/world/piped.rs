@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 use airbound_air::trace::{Capacity, Trace};
 use airbound_units::{ByteCount, Span};
 
+use super::{Datagram, Way};
+
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u64 = 28;
 /// Bytes that wait at one end at most.
 const QUEUE: u64 = 256 << 10;
 /// Length of a turn, of at least one packet.
 const TURN: Span = Span::from_millis(2);
-
-/// A datagram on the link: whether it goes to the room, its bytes.
-pub(crate) type Datagram = (bool, Vec<u8>);
 
 #[derive(Default)]
 struct End {
@@ -58,16 +57,6 @@ impl Piped {
         airbound_units::Instant::from_nanos(at.saturating_duration_since(self.start).as_nanos() as u64)
     }
 
-    /// Takes a datagram; a full queue drops it.
-    pub(crate) fn offer(&mut self, now: Instant, to_room: bool, bytes: Vec<u8>) {
-        let end = &mut self.ends[usize::from(to_room)];
-        if end.bytes + size(&bytes) <= QUEUE {
-            end.bytes += size(&bytes);
-            end.waiting.push_back(bytes);
-        }
-        self.begin(now);
-    }
-
     /// Begins the turn of the end that did not have the last one, or has nothing to compete with.
     fn begin(&mut self, now: Instant) {
         if self.until.is_some() {
@@ -93,14 +82,24 @@ impl Piped {
         end.bytes -= carried;
         self.until = Some(self.capacity.finish(now, ByteCount::new(carried)));
     }
+}
 
-    /// When the present turn ends.
-    pub(crate) fn due(&self) -> Option<Instant> {
+impl Way for Piped {
+    /// A full queue drops it.
+    fn offer(&mut self, now: Instant, (to_room, bytes): Datagram) {
+        let end = &mut self.ends[usize::from(to_room)];
+        if end.bytes + size(&bytes) <= QUEUE {
+            end.bytes += size(&bytes);
+            end.waiting.push_back(bytes);
+        }
+        self.begin(now);
+    }
+
+    fn due(&self) -> Option<Instant> {
         Some(self.start + Duration::from_nanos(self.until?.as_nanos()))
     }
 
-    /// Ends a turn that is over; returns what it carried.
-    pub(crate) fn advance(&mut self, now: Instant) -> Vec<Datagram> {
+    fn advance(&mut self, now: Instant) -> Vec<Datagram> {
         if self.due().is_none_or(|due| due > now) {
             return Vec::new();
         }

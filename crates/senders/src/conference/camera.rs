@@ -49,7 +49,7 @@ impl Camera {
         rates
     }
 
-    /// What a browser sends beside layers of the sum `sent`, so that its estimate can grow to the rate at which the largest one begins: libwebrtc pads
+    /// Padding that a browser sends beside layers of the sum `sent`, so that its estimate can grow to the rate at which the largest one begins: libwebrtc pads
     /// up to the target rates of the smaller layers and the least rate of the largest, times the hysteresis, as long as it does not probe periodically
     /// (`CalculateMaxPadBitrateBps` in `video/video_send_stream_impl.cc`).
     #[must_use]
