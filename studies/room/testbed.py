@@ -170,7 +170,7 @@ def virtual(options, policy, seed):
         file = pathlib.Path(place) / "scenario.toml"
         file.write_text(scenario(options, options.warm_up + options.seconds) + CARRIED)
         numbers = [options.camera, options.rho, options.wired, options.warm_up, options.seconds]
-        done = subprocess.run([options.virtual, file, str(seed), policy, *map(str, numbers)], capture_output=True, text=True)
+        done = subprocess.run([options.virtual, file, str(seed), policy, *map(str, numbers), *options.set], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"testbed: the run in virtual time failed: {done.stderr.strip()[-500:]}")
         members = json.loads(done.stdout)

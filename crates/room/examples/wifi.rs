@@ -1,7 +1,7 @@
 //! A room in virtual time with one participant on simulated Wi-Fi and the others on wires: str0m at both ends, the simulator's air between.
 //!
-//! `wifi SCENARIO SEED POLICY CAMERA_BPS RHO WIRED WARM_UP_S SECONDS` prints what each participant saw, as JSON, that on Wi-Fi first. The scenario
-//! has flows `to-participant` and `to-room`. `studies/room/testbed.py --virtual` runs it.
+//! `wifi SCENARIO SEED POLICY CAMERA_BPS RHO WIRED WARM_UP_S SECONDS [KEY=VALUE...]` prints what each participant saw, as JSON, that on Wi-Fi
+//! first. The scenario has flows `to-participant` and `to-room`; `KEY=VALUE` changes it. `studies/room/testbed.py --virtual` runs it.
 
 #![allow(clippy::print_stdout, reason = "prints its results")]
 
@@ -27,10 +27,13 @@ const WIRE: f64 = 1e9;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, seed, policy_name, camera, rho, wired, warm_up, seconds] = arguments.as_slice() else {
+    let [file, seed, policy_name, camera, rho, wired, warm_up, seconds, changes @ ..] = arguments.as_slice()
+    else {
         return Err("wifi: see the head of its source for the arguments".into());
     };
-    let scenario = Scenario::load(Path::new(file), &Overrides::default())?;
+    let mut overrides = Overrides::default();
+    changes.iter().try_for_each(|change| overrides.set(change))?;
+    let scenario = Scenario::load(Path::new(file), &overrides)?;
     let (policy, coordinated) = policy(policy_name)?;
     let (camera, rho, wired): (f64, f64, usize) = (camera.parse()?, rho.parse()?, wired.parse()?);
     let source = BitRate::from_bps_f64(camera);
