@@ -102,6 +102,8 @@ def parse():
     parser.add_argument("--room", default="airbound-room")
     parser.add_argument("--json", help="file for all figures")
     options = parser.parse_args()
+    if options.virtual and options.browsers:
+        parser.error("--browsers needs real time, and --virtual has none: choose one")
     options.wired = options.wired or (3 if options.browsers else 4)
     return options
 
@@ -169,10 +171,11 @@ def virtual(options, policy, seed):
     with tempfile.TemporaryDirectory() as place:
         file = pathlib.Path(place) / "scenario.toml"
         file.write_text(scenario(options, options.warm_up + options.seconds) + CARRIED)
+        policy = "coordinated" if policy == "plum --coordinated" else policy
         numbers = [options.camera, options.rho, options.wired, options.warm_up, options.seconds]
         done = subprocess.run([options.virtual, file, str(seed), policy, *map(str, numbers), *options.set], capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"testbed: the run in virtual time failed: {done.stderr.strip()[-500:]}")
+            sys.exit(f"testbed: {done.stderr.strip()[-500:]}")
         members = json.loads(done.stdout)
         return [member | {"seconds_mbps": member["received"], "sent_mbps": statistics.mean(member["sent"])} for member in members], None
 

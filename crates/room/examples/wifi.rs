@@ -3,7 +3,7 @@
 //! `wifi SCENARIO SEED POLICY CAMERA_BPS RHO WIRED WARM_UP_S SECONDS [KEY=VALUE...]` prints what each participant saw, as JSON, that on Wi-Fi
 //! first. The scenario has flows `to-participant` and `to-room`; `KEY=VALUE` changes it. `studies/room/testbed.py --virtual` runs it.
 
-#![allow(clippy::print_stdout, reason = "prints its results")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "prints its results and what is wrong")]
 
 mod seen;
 #[path = "../tests/world/wifi.rs"]
@@ -13,6 +13,7 @@ mod world;
 
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 
 use airbound_scenario::{Overrides, Scenario};
 use airbound_senders::conference::room::RoomConfig;
@@ -25,11 +26,21 @@ use world::World;
 /// Rate of the links on wires, bit/s.
 const WIRE: f64 = 1e9;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("wifi: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, seed, policy_name, camera, rho, wired, warm_up, seconds, changes @ ..] = arguments.as_slice()
     else {
-        return Err("wifi: see the head of its source for the arguments".into());
+        return Err("see the head of its source for the arguments".into());
     };
     let mut overrides = Overrides::default();
     changes.iter().try_for_each(|change| overrides.set(change))?;
