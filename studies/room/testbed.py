@@ -54,7 +54,8 @@ rate = "{rate}"
 [[station]]
 name = "laptop"
 rate = "{rate}"
-
+"""
+UPLOAD = """
 [[flow]]
 name = "upload"
 kind = "tcp"
@@ -98,12 +99,17 @@ def parse():
     parser.add_argument("--virtual", type=program, metavar="PROGRAM", help="the room's example wifi, for virtual time")
     parser.add_argument("--wired", type=int, help="participants on wires")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="changes the scenario")
-    parser.add_argument("--program", default="airbound", type=program)
+    parser.add_argument("--program", default="airbound", help="not needed with --virtual")
     parser.add_argument("--room", default="airbound-room")
     parser.add_argument("--json", help="file for all figures")
     options = parser.parse_args()
     if options.virtual and options.browsers:
         parser.error("--browsers needs real time, and --virtual has none: choose one")
+    if not options.virtual:
+        try:
+            options.program = program(options.program)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"argument --program: {error}")
     options.wired = options.wired or (3 if options.browsers else 4)
     return options
 
@@ -163,14 +169,15 @@ class Hosts:
 
 
 def scenario(options, duration):
-    return SCENARIO.format(rate=options.rate, queue=options.queue, upload=max(1, options.upload), duration=duration)
+    return SCENARIO.format(rate=options.rate, queue=options.queue, duration=duration)
 
 
 def virtual(options, policy, seed):
     """The same in virtual time."""
     with tempfile.TemporaryDirectory() as place:
         file = pathlib.Path(place) / "scenario.toml"
-        file.write_text(scenario(options, options.warm_up + options.seconds) + CARRIED)
+        upload = UPLOAD.format(upload=options.upload) if options.upload else ""
+        file.write_text(scenario(options, options.warm_up + options.seconds) + CARRIED + upload)
         policy = "coordinated" if policy == "plum --coordinated" else policy
         numbers = [options.camera, options.rho, options.wired, options.warm_up, options.seconds]
         done = subprocess.run([options.virtual, file, str(seed), policy, *map(str, numbers), *options.set], capture_output=True, text=True)
@@ -190,11 +197,12 @@ def run(options, policy, seed):
         hosts = Hosts(options, folder, policy, slots=options.wired, source=options.camera)
         part = {"camera": options.camera, "browser": options.scripts if options.browsers else None}
         arguments = [part for change in options.set for part in ("--set", change)]
+        # A scenario has at least one flow as it is read.
         arguments += ["--without", "upload"] if options.upload == 0 else []
         wired = [f"wired-{number}" for number in range(options.wired)]
         arguments += [word for name in wired for word in ("--wired", name, hosts.join(name, **part))]
         arguments += ["--station", "desktop", "--", "sh", "-c", hosts.join("desktop", **part, longer=10 if options.browsers else 3)]
-        return hosts.run(scenario(options, 60), seed, ["desktop", *wired], arguments)
+        return hosts.run(scenario(options, 60) + UPLOAD.format(upload=max(1, options.upload)), seed, ["desktop", *wired], arguments)
 
 
 def figures(members, seconds):

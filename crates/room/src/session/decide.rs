@@ -8,8 +8,6 @@ use super::*;
 const DOUBTFUL: f64 = 2.0;
 /// Rate of a REMB that limits nothing, bit/s.
 const NO_LIMIT: u64 = 1_000_000_000;
-/// Lowest rate from which a downlink is estimated anew, bit/s.
-const LEAST_BEGINNING: u64 = 100_000;
 /// Time for which a queue that was seen contradicts a higher claim.
 const CONTRADICTS: Duration = Duration::from_secs(2);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
@@ -139,8 +137,7 @@ impl Session {
                 }
                 Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
                 Some(Action::Begin { member, rate }) => {
-                    // From nothing no probe would start.
-                    let rate = Bitrate::bps(rate.as_bps().max(LEAST_BEGINNING));
+                    let rate = Bitrate::bps(rate.as_bps());
                     self.mutate(member, |rtc| rtc.bwe().reset(rate));
                     let name = self.name(member).to_owned();
                     self.note(format!(

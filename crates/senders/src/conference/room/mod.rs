@@ -493,7 +493,8 @@ impl Room {
                 match member.recovery.look(now, estimated, carried, gives_way) {
                     Found::Nothing => {}
                     Found::Begin => {
-                        self.actions.push_back(Action::Begin { member: *viewer, rate: down.rate })
+                        let rate = down.rate.max(recovery::LEAST);
+                        self.actions.push_back(Action::Begin { member: *viewer, rate });
                     }
                     Found::Over => member.watched.iter_mut().for_each(Watched::forgive),
                 }

@@ -4,7 +4,7 @@
 //! control of libwebrtc and str0m), and sends no probe meanwhile. After a fault of some seconds the link is free for long, and the estimate
 //! stays. It is begun anew once nothing contradicts that the link is free, at the estimate itself: the probes of a beginning find the rest.
 
-use airbound_units::{Instant, Span};
+use airbound_units::{BitRate, Instant, Span};
 
 /// Part of what a link carried below which its estimate shows a fault.
 const FAULT: f64 = 0.5;
@@ -18,6 +18,8 @@ const FIRST: Span = Span::from_secs(2);
 const LONGEST: Span = Span::from_secs(16);
 /// Time after a fault in which estimates are begun anew.
 const PATIENCE: Span = Span::from_secs(60);
+/// Least rate from which an estimate is begun anew: from nothing no probe would start.
+pub(super) const LEAST: BitRate = BitRate::from_kbps(100);
 /// Part of the way that the carried rate goes down to a smaller one in one decision.
 const FORGET: f64 = 0.02;
 

@@ -62,8 +62,6 @@ struct Partial {
 const RECENT: Span = Span::from_secs(1);
 /// Part of the packets of a report whose loss says that a path is in trouble.
 const LOSSES: f64 = 0.02;
-/// Least rate at which an estimate begins anew: from nothing no probe would start.
-const LEAST_BEGINNING: BitRate = BitRate::from_kbps(100);
 
 /// Both ends of a stream.
 #[derive(Debug)]
@@ -146,7 +144,7 @@ impl Media {
 
     /// Begins congestion control anew; reports of what was sent before count no more.
     pub(super) fn begin(&mut self, now: Instant, rate: BitRate) {
-        let start_rate = rate.clamp(LEAST_BEGINNING, self.config.max_rate);
+        let start_rate = rate.clamp(self.config.min_rate, self.config.max_rate);
         if let Ok(gcc) = Gcc::new(GccConfig { start_rate, ..self.config }) {
             self.gcc = gcc;
             self.pacer.set_rate(now, self.gcc.pacing_rate());
