@@ -89,7 +89,7 @@ pub enum Action {
     Begin {
         /// The member.
         member: ClientId,
-        /// The rate.
+        /// The estimate, at least 100 kbit/s.
         rate: BitRate,
     },
 }
