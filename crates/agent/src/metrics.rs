@@ -43,10 +43,14 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
         out,
         "frames_total",
         "counter",
-        "Frames by fate: completed, not the agent's, without a completion.",
+        "Frames by fate: completed, not the agent's, without a completion, gone through without being held.",
     )?;
-    for (fate, count) in [("completed", totals.completed), ("foreign", totals.foreign), ("lost", totals.lost)]
-    {
+    for (fate, count) in [
+        ("completed", totals.completed),
+        ("foreign", totals.foreign),
+        ("lost", totals.lost),
+        ("through", totals.through),
+    ] {
         frames.sample(&[("fate", fate)], count as f64)?;
     }
     Family::new(out, "held_packets", "gauge", "Packets held.")?.sample(&[], snapshot.held as f64)?;

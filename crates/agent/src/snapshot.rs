@@ -80,6 +80,12 @@ pub struct Totals {
     pub foreign: u64,
     /// Packets without a completion.
     pub lost: u64,
+    /// Frames of packets that went through without a verdict, while none would have waited.
+    #[serde(default)]
+    pub through: u64,
+    /// Times that packets came to be held again after that.
+    #[serde(default)]
+    pub through_ends: u64,
     /// Packets that bypassed the agent because the kernel's queue was full.
     pub overruns: u64,
     /// Verdicts that the kernel refused: the packet was gone.
@@ -223,6 +229,8 @@ impl Snapshot {
             arrived: counts.arrived,
             arrived_segments: counts.arrived_segments,
             passed: counts.passed,
+            through: counts.through,
+            through_ends: counts.through_ends,
             released: counts.released,
             dropped: counts.dropped,
             completed: counts.completed,

@@ -25,7 +25,7 @@ pub fn text(snapshot: &Snapshot, width: u16) -> String {
 
 fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result {
     let totals = &snapshot.totals;
-    let per_packet = snapshot.cpu_s * 1e6 / totals.arrived_segments.max(1) as f64;
+    let per_packet = snapshot.cpu_s * 1e6 / (totals.arrived_segments + totals.through).max(1) as f64;
     writeln!(
         out,
         "{} on {}, completions from {}, up {:.0} s",
@@ -47,8 +47,13 @@ fn write(snapshot: &Snapshot, width: u16, out: &mut String) -> std::fmt::Result 
     )?;
     writeln!(
         out,
-        "frames: {} completed, {} not the agent's, {} without completion\n",
+        "frames: {} completed, {} not the agent's, {} without completion",
         totals.completed, totals.foreign, totals.lost
+    )?;
+    writeln!(
+        out,
+        "        {} went through unheld while none would have waited, which ended {} times\n",
+        totals.through, totals.through_ends
     )?;
     if !snapshot.rules.is_empty() {
         let mut rules = Grid::new(

@@ -2,6 +2,7 @@
 
 mod kernel;
 mod overload;
+mod through;
 
 use airbound_agent::control::Request;
 use airbound_agent::engine::{

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use airbound_agent::control::Request;
 use airbound_agent::engine::{
-    Arrival, Carried, Completion, Engine, EngineConfig, Fate, FlowKey, Protected, StationFacts, Ticket,
-    WindowConfig,
+    Arrival, Carried, Completion, Engine, EngineConfig, Fate, FlowKey, Passage, Protected, StationFacts,
+    Ticket, WindowConfig,
 };
 use airbound_control::queue::{Demand, QueueConfig};
 use airbound_linux::MacAddress;
@@ -63,6 +63,12 @@ enum Op {
         micros: u32,
         percentile: Option<u8>,
     },
+    /// Packets may go through; so many frames are below; they cannot go through.
+    AllowThrough,
+    Filled {
+        below: u8,
+    },
+    Refused,
 }
 
 fn mac(number: u8) -> Option<MacAddress> {
@@ -123,6 +129,10 @@ impl Checked {
                 self.released.push((verdict.ticket, self.stations[&verdict.ticket]));
             }
         }
+        if let Some(passage) = self.engine.output().passage.take() {
+            let opens = matches!(passage, Passage::Through { .. } | Passage::Limit(_));
+            assert_eq!(opens, self.engine.is_through(), "{passage:?}");
+        }
         for decision in std::mem::take(&mut self.engine.output().decisions) {
             assert!(!decision.why().is_empty());
         }
@@ -175,7 +185,8 @@ impl Checked {
                 }
             }
             Op::Completion { station, ticket, kind, category: number, acknowledged, kbps, tries } => {
-                let carried = match kind % 3 {
+                let carried = match kind % 4 {
+                    3 => Carried::Through { rule: number.map(u16::from), took: Span::from_millis(3) },
                     0 => Carried::Packet(Ticket(u32::from(*ticket))),
                     1 => Carried::Other,
                     _ => Carried::Unknown,
@@ -221,6 +232,9 @@ impl Checked {
                 ));
             }
             Op::Tick => self.engine.on_tick(self.now),
+            Op::AllowThrough => self.engine.allow_through(self.now),
+            Op::Filled { below } => self.engine.on_filled(self.now, u32::from(*below)),
+            Op::Refused => self.engine.on_through_refused(),
             Op::Demand { rule, micros, percentile } => {
                 let held = self.engine.held();
                 let request = Request {

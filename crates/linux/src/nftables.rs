@@ -5,6 +5,8 @@
 //! rules and keeps chains, and an end is two steps: [`Table::detach`], after which no packet comes, and, when everything held has its
 //! verdict, [`Table::remove`].
 
+mod through;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,6 +16,10 @@ use std::time::{Duration, Instant};
 use crate::LinuxError;
 use crate::netlink::message::{DUMP, Message};
 use crate::netlink::socket::{NETFILTER, Socket};
+
+pub use through::{Switch, Through};
+
+use through::SET;
 
 /// The beginning of the names of all tables.
 const PREFIX: &str = "airbound_";
@@ -70,6 +76,8 @@ pub struct Rules {
     pub queue: u16,
     /// The hooks of each egress interface of packets to hold.
     pub ports: BTreeMap<String, BTreeSet<Plane>>,
+    /// The marks of packets that go through while [`Switch`] lets them; without it none do.
+    pub through: Option<Through>,
 }
 
 /// The name of an interface's tables. What an identifier of nftables may not contain is written as its bytes.
@@ -90,7 +98,7 @@ impl Rules {
     #[must_use]
     pub fn of(interface: &str, queue: u16, planes: impl IntoIterator<Item = Plane>) -> Self {
         let ports = [(interface.to_owned(), planes.into_iter().collect())].into();
-        Self { owner: interface.to_owned(), queue, ports }
+        Self { owner: interface.to_owned(), queue, ports, through: None }
     }
 
     /// The script for `nft`: replaces tables left over from an earlier run, atomically.
@@ -117,36 +125,51 @@ impl Rules {
 
     /// The tables with their chains and rules.
     fn tables(&self) -> Result<String, LinuxError> {
-        let (table, queue) = (self.table()?, self.queue);
+        let table = self.table()?;
         self.ports.keys().try_for_each(|name| fits(name))?;
         let mut script = String::new();
         // Writing to a string does not fail.
         for family in self.families() {
             let _ = writeln!(script, "table {family} {table} {{");
+            if self.through.is_some() {
+                let _ = writeln!(script, "set {SET} {{\ntype ifname;\n}}");
+            }
             for plane in self.planes().into_iter().filter(|plane| plane.place().0 == family) {
                 let (_, _, chain, hook) = plane.place();
                 let _ = writeln!(
                     script,
                     "chain {chain} {{\ntype filter hook {hook} priority 300; policy accept;"
                 );
-                for (name, _) in self.ports.iter().filter(|(_, planes)| planes.contains(&plane)) {
-                    let _ = writeln!(script, "oifname \"{name}\" queue flags bypass to {queue}");
+                for line in self.lines(plane) {
+                    script += &line;
+                    script.push('\n');
                 }
                 script += "}\n";
             }
             script += "}\n";
+            if self.through.is_some() {
+                let _ = writeln!(script, "flush set {family} {table} {SET}");
+            }
         }
         Ok(script)
     }
 
+    /// The rules of a chain.
+    fn lines(&self, plane: Plane) -> Vec<String> {
+        let names = self.ports.iter().filter(|(_, planes)| planes.contains(&plane)).map(|(name, _)| name);
+        let unless = if self.through.is_some() { format!(" oifname != @{SET}") } else { String::new() };
+        let queue = self.queue;
+        let queued = names.map(|name| format!("oifname \"{name}\"{unless} queue flags bypass to {queue}"));
+        queued.chain(self.through.iter().flat_map(Through::lines)).collect()
+    }
+
     /// The number of rules of each chain.
     fn counts(&self) -> BTreeMap<(u8, &'static str), usize> {
-        let mut counts = BTreeMap::new();
-        for plane in self.ports.values().flatten() {
+        let count = |plane: Plane| {
             let (_, family, chain, _) = plane.place();
-            *counts.entry((family, chain)).or_insert(0) += 1;
-        }
-        counts
+            ((family, chain), self.lines(plane).len())
+        };
+        self.planes().into_iter().map(count).collect()
     }
 }
 
@@ -182,6 +205,14 @@ impl Table {
     /// # Errors
     /// `nft` is not installed, or refuses: no CAP_NET_ADMIN, no `queue` expression in the kernel.
     pub fn install(rules: &Rules) -> Result<Self, LinuxError> {
+        Self::install_as_is(rules).or_else(|error| {
+            // An older `nft` may not have the words that tell packets apart: then all are queued.
+            let fewer = Rules { through: None, ..rules.clone() };
+            if rules.through.is_some() { Self::install_as_is(&fewer) } else { Err(error) }
+        })
+    }
+
+    fn install_as_is(rules: &Rules) -> Result<Self, LinuxError> {
         let families = rules.families();
         let table = rules.table()?;
         let tables = rules.tables()?;

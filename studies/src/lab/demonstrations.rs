@@ -370,7 +370,10 @@ fn cost(id: Demonstration, seconds: f64, books: &AgentBooks) -> Vec<ValidationRo
     let optimised = !cfg!(debug_assertions);
     let used = |what| grown(&books.processor, what);
     // A super-packet counts as the frames that it makes on the air.
-    let packets = books.status["totals"]["arrived_segments"].as_f64().filter(|packets| *packets > 0.0);
+    // So does one that goes through without being held.
+    let total = |what: &str| books.status["totals"][what].as_f64();
+    let packets = total("arrived_segments").map(|held| held + total("through").unwrap_or(0.0));
+    let packets = packets.filter(|packets| *packets > 0.0);
     let each = |what| used(what).zip(packets).map(|(used, packets)| used / packets);
     let note = match (used("usage"), packets) {
         (Some(used), Some(packets)) => {

@@ -22,6 +22,11 @@ use super::waiting::Waiting;
 const MARK: u32 = 0xab00_0000;
 /// Mask of the bits of a packet's number that the mark carries.
 const NUMBER: u32 = 0x00ff_ffff;
+/// The upper byte of the mark of packets that go through without a verdict; the others are the number of the rule that matches, counted
+/// from 1, or 0.
+const THROUGH: u32 = 0xac00_0000;
+/// Bytes of a frame's headers before the IP header: 802.11 with a QoS field, LLC and SNAP.
+const BEFORE_IP: u64 = 34;
 /// Length of the segments of a super-packet, from the IP header on: an assumption, since NFQUEUE does not report it. With shorter ones a
 /// super-packet counts as complete before its last frame; with longer ones it would wait for frames that never come.
 const SEGMENT: u64 = 1500;
@@ -37,6 +42,11 @@ fn segments_of(length: ByteCount, headers: usize) -> u16 {
 /// The mark of a released packet.
 pub(super) const fn mark_of(ticket: Ticket) -> u32 {
     MARK | (ticket.0 & NUMBER)
+}
+
+/// The mark of packets that go through and match a rule, by its index, or none.
+pub(super) fn mark_through(rule: Option<u16>) -> u32 {
+    THROUGH | rule.map_or(0, |rule| u32::from(rule) + 1)
 }
 
 /// The receivers behind an interface.
@@ -135,6 +145,10 @@ impl Classifier {
         let carried = match seen.details.map(|details| details.mark) {
             None => Carried::Unknown,
             Some(mark) if mark & !NUMBER == MARK => Carried::Packet(self.ticket(mark)),
+            Some(mark) if mark & !NUMBER == THROUGH => Carried::Through {
+                rule: u16::try_from(mark & NUMBER).ok().and_then(|number| number.checked_sub(1)),
+                took: seen.details.and_then(|details| details.in_host).unwrap_or_default(),
+            },
             Some(_) => Carried::Other,
         };
         let is_dropped = seen.fate == Fate::Dropped;
@@ -143,7 +157,8 @@ impl Classifier {
             station: seen.station,
             carried,
             category: seen.details.map(|details| Category::of_user_priority(details.tid)),
-            size: None,
+            size: matches!(carried, Carried::Through { .. })
+                .then(|| ByteCount::new(each(seen.bytes.as_u64()).saturating_sub(BEFORE_IP))),
             acknowledged: seen.fate == Fate::Acknowledged,
             rate: seen.details.and_then(|details| details.rates.iter().flatten().last().and_then(rate_of)),
             tries: u8::try_from(each(u64::from(seen.tries))).unwrap_or(u8::MAX),

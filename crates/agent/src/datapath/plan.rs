@@ -7,18 +7,22 @@ use airbound_control::queue::QueueConfig;
 use airbound_linux::LinuxError;
 use airbound_linux::interface::{self, Interface};
 use airbound_linux::nfqueue;
-use airbound_linux::nftables::{self, Rules};
+use airbound_linux::nftables::{self, Rules, Through};
 use airbound_linux::nl80211::{Role, Station, WifiInterface, Wiphy, Wireless};
 use airbound_units::{BitRate, Span};
 
+use super::classify::mark_through;
 use super::ports::{self, Port};
 use super::settings::retries_settable;
-use crate::config::{Config, Mechanism, Metrics, Plane, Scheme};
+use crate::config::{CompletionSource, Config, Mechanism, Metrics, Plane, Scheme};
 use crate::error::AgentError;
 use crate::law::{self, Bound};
 
 /// Tries of a frame without a configured limit: mac80211's chain of four rates (`IEEE80211_TX_MAX_RATES`) of about ten tries each.
 const USUAL_TRIES: u32 = 40;
+
+/// The most rules that tell packets apart while they go through: each costs every packet.
+const MOST_MARKS: usize = 64;
 
 /// The number from which on a free packet queue is looked for.
 const FIRST_QUEUE: u16 = 77;
@@ -124,7 +128,7 @@ impl Plan {
             }
         }
         let owner = names.first().unwrap_or(&first.wifi.name).clone();
-        let rules = rules(config.plane, owner, queue, &ports);
+        let rules = Rules { through: through(&config), ..rules(config.plane, owner, queue, &ports) };
         Ok(Self { config, ports, names, wiphy, action, rules, stations, remarks })
     }
 
@@ -180,7 +184,10 @@ impl Plan {
 
     /// The rules for the interfaces as they are now: they may have joined a bridge, or left one.
     pub(super) fn rules_for(&self, ports: &[Port]) -> Rules {
-        rules(self.config.plane, self.rules.owner.clone(), self.rules.queue, ports)
+        Rules {
+            through: self.rules.through.clone(),
+            ..rules(self.config.plane, self.owner().to_owned(), self.rules.queue, ports)
+        }
     }
 
     /// The largest number of tries of a transmission.
@@ -328,7 +335,20 @@ fn rounded(span: Span) -> Span {
 
 fn rules(plane: Plane, owner: String, queue: u16, ports: &[Port]) -> Rules {
     let planes = |port: &Port| (port.wifi.name.clone(), planes(plane, &port.interface));
-    Rules { owner, queue, ports: ports.iter().map(planes).collect() }
+    Rules { owner, queue, ports: ports.iter().map(planes).collect(), through: None }
+}
+
+/// The marks of packets that go through; `None` if none may, or if nftables has no words for a rule.
+fn through(config: &Config) -> Option<Through> {
+    if !config.pass_through || config.completions == CompletionSource::Counters {
+        return None;
+    }
+    let mut marks = Vec::new();
+    for (number, rule) in (0..).zip(&config.rules) {
+        let conditions = rule.condition.to_nft()?;
+        marks.extend(conditions.into_iter().map(|condition| (condition, mark_through(Some(number)))));
+    }
+    (marks.len() <= MOST_MARKS).then(|| Through { marks, other: mark_through(None) })
 }
 
 fn planes(plane: Plane, interface: &Interface) -> BTreeSet<nftables::Plane> {

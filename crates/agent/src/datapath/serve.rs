@@ -1,5 +1,6 @@
 //! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
+mod through;
 mod upkeep;
 mod waiting;
 
@@ -11,7 +12,7 @@ use airbound_linux::interface::Interface;
 use airbound_linux::monitor::{Change, Monitor};
 use airbound_linux::neighbours::Neighbours;
 use airbound_linux::nfqueue::{PacketId, Queue, QueueConfig};
-use airbound_linux::nftables::{self, Plane, Rules, Table};
+use airbound_linux::nftables::{self, Plane, Rules, Switch, Table};
 use airbound_linux::nl80211::{Station, Survey, WifiInterface, Wireless};
 use airbound_linux::privileges::{self, Capability};
 use airbound_linux::{LinuxError, now};
@@ -99,6 +100,7 @@ struct Server<'a> {
     settings: Settings,
     journal: Journal,
     table: Table,
+    switch: Switch,
     /// Work on the rules that is under way.
     upkeep: Option<Upkeep>,
     snapshot: Snapshot,
@@ -199,6 +201,7 @@ impl<'a> Server<'a> {
             settings: Settings::default(),
             journal,
             table,
+            switch: Switch::open()?,
             upkeep: None,
             started,
             ports: plan.ports.clone(),
@@ -209,6 +212,9 @@ impl<'a> Server<'a> {
             arrived: Vec::new(),
         };
         server.journal.event(started, &plan.started(&source));
+        if server.completions.counts_below() && server.table.rules().through.is_some() {
+            server.engine.allow_through(started);
+        }
         server.open_control(started);
         Ok(server)
     }
@@ -237,6 +243,7 @@ impl<'a> Server<'a> {
             // a large part of the cost.
             let time = now();
             self.take_completions(time)?;
+            self.hold_if_filled(time);
             if readable.packets {
                 self.receive_packets()?;
             }
@@ -491,7 +498,11 @@ impl<'a> Server<'a> {
         for decision in output.decisions.drain(..) {
             self.journal.decision(time, &decision);
         }
-        Ok(self.queue.flush()?)
+        let passage = output.passage.take();
+        self.queue.flush()?;
+        // After the verdicts: what goes through overtakes only what comes to the queue meanwhile.
+        self.take(passage);
+        Ok(())
     }
 
     /// Removes the rules, releases held packets, and restores the driver's settings.

@@ -48,6 +48,11 @@ impl Below {
         }
     }
 
+    /// Packets of all stations.
+    pub(super) const fn all(&self) -> usize {
+        self.all
+    }
+
     /// The time of the next check, which may be late while no packet waits for one below.
     pub(super) fn next_deadline(&self, any_held: bool) -> Option<Instant> {
         let late = if any_held { Span::ZERO } else { PATIENCE };
@@ -77,6 +82,9 @@ impl Engine {
         let direction = Direction::Sent;
         self.link.queue_mut().on(now, Fact::Airtime { station: id, category, airtime, direction });
         self.report_rate(id, rate);
+        if let Carried::Through { rule, took } = completion.carried {
+            return self.on_through(rule, took, completion);
+        }
         let Some(done) = done else {
             self.counts.foreign += u64::from(completion.carried == Carried::Other);
             return;

@@ -25,6 +25,7 @@ mod packet;
 mod peers;
 mod rates;
 mod release;
+mod through;
 mod tuner;
 mod unseen;
 mod view;
@@ -39,7 +40,7 @@ use airbound_units::{ConfigError, Instant, Span};
 
 pub use config::{EngineConfig, Protected, WindowConfig};
 pub use measure::{RuleRecord, State};
-pub use output::{Decision, Fate, Output, Verdict};
+pub use output::{Decision, Fate, Output, Passage, Verdict};
 pub use packet::{Arrival, Carried, Completion, FlowKey, StationFacts, Ticket};
 pub use peers::PeerCounts;
 pub use tuner::{Tuner, Waiting};
@@ -53,6 +54,7 @@ use packet::Held;
 use peers::Peers;
 use rates::KernelRates;
 use release::LastReported;
+use through::Through;
 
 /// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -73,6 +75,10 @@ pub struct Counts {
     pub foreign: u64,
     /// Packets without a completion.
     pub lost: u64,
+    /// Frames of packets that went through without a verdict, while none would have waited.
+    pub through: u64,
+    /// Times that packets came to be held again after that.
+    pub through_ends: u64,
 }
 
 /// The engine; see the module's documentation.
@@ -83,6 +89,7 @@ pub struct Engine {
     peers: Peers,
     flows: Flows,
     below: Below,
+    through: Through,
     measures: Measures,
     /// By rule, for those with a rate.
     allowances: Vec<Option<Allowance>>,
@@ -124,6 +131,7 @@ impl Engine {
             peers: Peers::default(),
             flows: Flows::default(),
             below: Below::default(),
+            through: Through::default(),
             last_reported: LastReported::default(),
             counts: Counts::default(),
             out: Output::default(),
@@ -164,6 +172,9 @@ impl Engine {
             }
         }
         self.advance(now);
+        if !arrivals.is_empty() {
+            self.on_queued();
+        }
         let longest = usize::from(self.config.window.packets);
         let (mut waiting, mut has_room) = (self.held(), true);
         for arrival in arrivals {
@@ -243,6 +254,7 @@ impl Engine {
             self.on_facts(facts);
         }
         self.judge_unseen();
+        self.renew_through();
         self.release();
     }
 
@@ -277,7 +289,8 @@ impl Engine {
     pub fn next_deadline(&self) -> Option<Instant> {
         let queue = self.link.deadline().select;
         let overdue = self.below.next_deadline(self.held() > 0);
-        let own = [self.flows.next_deadline(), self.measures.next_deadline(), overdue];
+        let through = self.through.next_deadline(self.held() == 0 && self.below.all() == 0);
+        let own = [self.flows.next_deadline(), self.measures.next_deadline(), overdue, through];
         own.into_iter().flatten().chain(queue).min()
     }
 
@@ -308,6 +321,7 @@ impl Engine {
             self.out.decisions.push(Decision::Unprotected { rule, flow: flow.0 });
         }
         self.expire_overdue();
+        self.expire_through();
     }
 
     fn rule_name(&self, rule: u16) -> String {

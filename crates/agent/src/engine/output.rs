@@ -307,6 +307,22 @@ fn with_doubt(known: &str, rules: &[String]) -> String {
     }
 }
 
+/// Whether packets go through without a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// They do, until `limit` frames are below, of which `below` are now.
+    Through {
+        /// The limit.
+        limit: u32,
+        /// Packets below that had a verdict.
+        below: u32,
+    },
+    /// They go on to do so, with this limit.
+    Limit(u32),
+    /// They wait for their verdicts.
+    Held,
+}
+
 /// Verdicts and decisions, each in order.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
@@ -314,4 +330,6 @@ pub struct Output {
     pub verdicts: Vec<Verdict>,
     /// Entries for the journal.
     pub decisions: Vec<Decision>,
+    /// A change of the way that packets take.
+    pub passage: Option<Passage>,
 }

@@ -37,6 +37,13 @@ pub struct Arrival {
 pub enum Carried {
     /// This packet, or a segment of it.
     Packet(Ticket),
+    /// A packet that went through without a verdict.
+    Through {
+        /// The index of the rule that matches.
+        rule: Option<u16>,
+        /// The time since the kernel queued it for the radio.
+        took: Span,
+    },
     /// A packet that the agent did not release.
     Other,
     /// The kernel does not identify the packet.

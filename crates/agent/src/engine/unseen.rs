@@ -67,6 +67,10 @@ impl Ledger {
         self.ours += bytes_of(held);
     }
 
+    pub(super) fn on_through(&mut self, size: ByteCount) {
+        self.ours += most_counted(size, 1);
+    }
+
     /// Takes a reading of the counter; `below` bytes are below now. Returns the bytes that the agent did not release.
     fn read(&mut self, counted: Option<u64>, below: u64) -> Others {
         let ours = std::mem::replace(&mut self.ours, below);

@@ -14,6 +14,7 @@
 //! `and` (which may be left out), `or`, `not` and parentheses combine them; `not` binds most tightly, then `and`, then `or`. A fragment
 //! has no ports.
 
+mod nft;
 mod parse;
 
 use std::fmt;
@@ -136,6 +137,13 @@ impl Expression {
     #[must_use]
     pub fn matches(&self, facts: &Facts) -> bool {
         self.test.matches(facts)
+    }
+
+    /// The same in nftables' language, as conditions of which one has to hold; `None` if it has no words for it: a station, `not`, or
+    /// too many alternatives.
+    #[must_use]
+    pub fn to_nft(&self) -> Option<Vec<String>> {
+        nft::conditions(&self.test)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airbound_agent::engine::{
-    Arrival, Carried, Completion, Decision, Engine, EngineConfig, Fate, FlowKey, StationFacts, Ticket,
+    Arrival, Carried, Completion, Decision, Engine, EngineConfig, Fate, FlowKey, Passage, StationFacts,
+    Ticket,
 };
 use airbound_linux::MacAddress;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -42,6 +43,8 @@ struct Packet {
     size: ByteCount,
     rule: Option<u16>,
     arrived: Instant,
+    /// It went through without a verdict.
+    through: bool,
 }
 
 /// Engine, kernel, radio and channel.
@@ -64,6 +67,10 @@ pub(crate) struct World {
     pub(crate) counted: BTreeMap<MacAddress, u64>,
     pub(crate) dropped: u64,
     pub(crate) most_below: Span,
+    /// While packets go through: the number of frames below at which the engine is told.
+    limit: Option<u32>,
+    /// The most frames below.
+    pub(crate) most_frames: usize,
     /// Decisions of the engine, in order.
     pub(crate) told: Vec<Decision>,
     /// FNV-1a over the time, packet and fate of every verdict.
@@ -93,6 +100,8 @@ impl World {
             counted: BTreeMap::new(),
             dropped: 0,
             most_below: Span::ZERO,
+            limit: None,
+            most_frames: 0,
             told: Vec::new(),
             verdicts: 0xcbf2_9ce4_8422_2325,
         };
@@ -121,7 +130,20 @@ impl World {
         let (ticket, station) = (Ticket(self.next), mac(station));
         self.next += 1;
         let size = ByteCount::new(size);
-        self.held.insert(ticket, Packet { ticket, station, size, rule, arrived: self.now });
+        let through = self.limit.is_some();
+        let packet = Packet { ticket, station, size, rule, arrived: self.now, through };
+        if let Some(limit) = self.limit {
+            self.radio.push_back(packet);
+            self.start_air();
+            let below = u32::try_from(self.frames_below()).expect("few");
+            if below >= limit {
+                self.limit = None;
+                self.engine.on_filled(self.now, below);
+                self.settle();
+            }
+            return;
+        }
+        self.held.insert(ticket, packet);
         let arrival = Arrival {
             ticket,
             station: Some(station),
@@ -154,9 +176,32 @@ impl World {
         self.held.len()
     }
 
+    fn frames_below(&mut self) -> usize {
+        let frames = self.radio.len() + self.air.as_ref().map_or(0, |(_, packets)| packets.len());
+        self.most_frames = self.most_frames.max(frames);
+        frames
+    }
+
+    /// The frames of 1538 B that fill the window at a rate.
+    pub(crate) fn frames_limit(&self, rate: BitRate) -> usize {
+        let window = airbound_agent::engine::WindowConfig::default().aggregate;
+        usize::try_from(window.as_nanos().div_ceil(rate.time_for(ByteCount::new(1538)).as_nanos()))
+            .expect("few")
+    }
+
+    /// Whether packets go through without a verdict.
+    pub(crate) const fn is_through(&self) -> bool {
+        self.limit.is_some()
+    }
+
     /// Applies the engine's verdicts.
     pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
+        match output.passage {
+            Some(Passage::Through { limit, .. } | Passage::Limit(limit)) => self.limit = Some(limit),
+            Some(Passage::Held) => self.limit = None,
+            None => {}
+        }
         self.told.extend(output.decisions);
         for verdict in output.verdicts {
             let packet = self.held.remove(&verdict.ticket);
@@ -171,6 +216,7 @@ impl World {
             }
         }
         self.most_below = self.most_below.max(self.engine.below(Category::Be));
+        self.frames_below();
         self.start_air();
     }
 
@@ -252,9 +298,13 @@ impl World {
             let unknown = self.dice.roll(1000) < self.faults.unknown;
             let completion = Completion {
                 station: packet.station,
-                carried: if unknown { Carried::Unknown } else { Carried::Packet(packet.ticket) },
+                carried: match packet.through {
+                    true => Carried::Through { rule: packet.rule, took },
+                    false if unknown => Carried::Unknown,
+                    false => Carried::Packet(packet.ticket),
+                },
                 category: Some(Category::Be),
-                size: unknown.then_some(packet.size),
+                size: (unknown || packet.through).then_some(packet.size),
                 acknowledged: true,
                 rate,
                 tries: 1,

@@ -26,13 +26,14 @@ pub(crate) enum Width {
     Double = 0x18,
 }
 
-/// The condition of a jump; all comparisons are unsigned.
+/// The condition of a jump; comparisons are unsigned but for the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Equal = 0x10,
     GreaterOrEqual = 0x30,
     AnyBitOf = 0x40,
     NotEqual = 0x50,
+    SignedLess = 0xc0,
 }
 
 /// Helper functions of the kernel (include/uapi/linux/bpf.h).
@@ -45,6 +46,7 @@ pub(crate) enum Helper {
     ReadKernel = 113,
     RingReserve = 131,
     RingSubmit = 132,
+    RingDiscard = 133,
     RingQuery = 134,
 }
 

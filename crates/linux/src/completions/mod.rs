@@ -197,6 +197,35 @@ impl Completions {
         }
     }
 
+    /// Whether frames below can be counted, as with eBPF.
+    #[must_use]
+    pub const fn counts_below(&self) -> bool {
+        matches!(self.source, Watch::Traced(_))
+    }
+
+    /// Corrects the number of frames below: those that mac80211 has queued and whose fate is unknown. Frames that merge in an A-MSDU, or
+    /// that no program sees the end of, stay in it. No effect on counters.
+    pub fn set_below(&mut self, below: u32) {
+        if let Watch::Traced(tracer) = &self.source {
+            tracer.set_below(below);
+        }
+    }
+
+    /// Wakes the reader once, as soon as `limit` frames are below; with `None` no more. No effect on counters.
+    pub fn set_limit(&mut self, limit: Option<u32>) {
+        if let Watch::Traced(tracer) = &self.source {
+            tracer.set_limit(limit);
+        }
+    }
+
+    /// The frames below, once the limit of [`Self::set_limit`] was reached; also without a limit.
+    #[must_use]
+    pub fn filled(&self) -> Option<u32> {
+        let Watch::Traced(tracer) = &self.source else { return None };
+        let (below, is_filled) = tracer.below();
+        is_filled.then(|| u32::try_from(below.max(0)).unwrap_or(u32::MAX))
+    }
+
     /// The time at which [`Self::drain`] finds completions that wake nobody, while some are outstanding; `None` if the next ones wake.
     #[must_use]
     pub fn next_drain(&self, now: Instant) -> Option<Instant> {

@@ -33,14 +33,18 @@ mod note {
     pub(super) const SIZE: u32 = 24;
 }
 /// Offsets in the state that the programs share with the reader: time of the last wake-up, frames reported, frames lost, whether the
-/// reader waits for completions (0) or not (1).
+/// reader waits for completions (0) or not (1), noted frames that have no fate yet, and the number of them at which the reader is woken.
 mod state {
     pub(super) const WOKEN: i16 = 0;
     pub(super) const REPORTED: i16 = 8;
     pub(super) const LOST: i16 = 16;
     pub(super) const QUIET: i16 = 24;
-    pub(super) const SIZE: u32 = 32;
+    pub(super) const BELOW: i16 = 32;
+    pub(super) const LIMIT: i16 = 40;
+    pub(super) const SIZE: u32 = 48;
 }
+/// No limit of frames below.
+const UNLIMITED: i32 = i32::MAX;
 /// `BPF_RB_NO_WAKEUP`, `BPF_RB_FORCE_WAKEUP`.
 const NO_WAKEUP: i32 = 1;
 const WAKEUP: i32 = 2;
@@ -148,6 +152,7 @@ impl Programs {
         let ring = Ring::new("airbound_ring", settings.buffer)?;
         let state = Map::new(MapKind::Array, "airbound_state", 4, state::SIZE, 1)?;
         let shared = Mapping::new(state.as_fd(), rustix::param::page_size(), 0, true)?;
+        shared.store_u64(state::LIMIT as usize, UNLIMITED as u64);
         let notes = Map::new(MapKind::LruHash, "airbound_notes", 8, note::SIZE, NOTES)?;
         let writer = Writer { settings, places, ring: &ring, state: &state, notes: &notes };
         let types = mac80211.types(&kernel);
@@ -196,6 +201,21 @@ impl Programs {
     /// Wakes the reader for no completion but when the ring becomes full, or as the settings say.
     pub(super) fn set_quiet(&self, quiet: bool) {
         self.state.store_u64(state::QUIET as usize, quiet.into());
+    }
+
+    pub(super) fn set_below(&self, below: u32) {
+        self.state.store_u64(state::BELOW as usize, below.into());
+    }
+
+    /// Wakes the reader once, when `limit` frames are below; `None`: no more.
+    pub(super) fn set_limit(&self, limit: Option<u32>) {
+        let limit = limit.map_or(UNLIMITED, |limit| i32::try_from(limit).unwrap_or(UNLIMITED));
+        self.state.store_u64(state::LIMIT as usize, limit as u64);
+    }
+
+    /// Frames below, and whether no limit of them is set, as after it was reached.
+    pub(super) fn below(&self) -> (i64, bool) {
+        (self.number(state::BELOW).cast_signed(), self.number(state::LIMIT) == UNLIMITED as u64)
     }
 }
 
@@ -307,6 +327,22 @@ impl Writer<'_> {
         program.add(R3, stack::NOTE.into());
         program.set(R4, 0);
         program.call(Helper::MapUpdate);
+        self.add(&mut program, state::BELOW, 1);
+        // A wake-up without a record, once.
+        program.map_value(R6, self.state.as_fd());
+        program.load(Double, R1, R6, state::BELOW);
+        program.load(Double, R2, R6, state::LIMIT);
+        program.subtract(R1, R2);
+        program.jump_if(R1, When::SignedLess, 0, out);
+        program.store_value(Double, R6, state::LIMIT, UNLIMITED);
+        program.map(R1, self.ring.as_fd());
+        program.set(R2, 8);
+        program.set(R3, 0);
+        program.call(Helper::RingReserve);
+        program.jump_if(R0, When::Equal, 0, out);
+        program.copy(R1, R0);
+        program.set(R2, WAKEUP);
+        program.call(Helper::RingDiscard);
         program.place(out);
         program.leave();
         Ok(program.finish())
@@ -436,6 +472,7 @@ impl Writer<'_> {
         }
         self.key(program);
         program.call(Helper::MapDelete);
+        self.add(program, state::BELOW, -1);
     }
 
     /// Reserves a record in R6; counts a lost frame and jumps to `out` if there is no room.
@@ -447,15 +484,15 @@ impl Writer<'_> {
         program.call(Helper::RingReserve);
         program.copy(R6, R0);
         program.jump_if(R6, When::NotEqual, 0, room);
-        self.count(program, state::LOST);
+        self.add(program, state::LOST, 1);
         program.jump(out);
         program.place(room);
-        self.count(program, state::REPORTED);
+        self.add(program, state::REPORTED, 1);
     }
 
-    fn count(&self, program: &mut Assembler, what: i16) {
+    fn add(&self, program: &mut Assembler, what: i16, value: i32) {
         program.map_value(R1, self.state.as_fd());
-        program.set(R2, 1);
+        program.set(R2, value);
         program.atomic_add(R1, what, R2);
     }
 

@@ -51,6 +51,18 @@ impl Tracer {
         }
     }
 
+    pub(super) fn set_below(&self, below: u32) {
+        self.programs.set_below(below);
+    }
+
+    pub(super) fn set_limit(&self, limit: Option<u32>) {
+        self.programs.set_limit(limit);
+    }
+
+    pub(super) fn below(&self) -> (i64, bool) {
+        self.programs.below()
+    }
+
     /// Records that come in the burst after a wake-up cause none, and neither do those behind them until the interval has passed: the time
     /// when they are all there, or `now` if some are. After the burst the next record wakes who has read all others: one that was taken for
     /// a part of the burst is pending by then, since a program reserves its record before it reads the clock.

@@ -27,6 +27,10 @@ pub(crate) const GENERIC: Option<Protocol> = Some(rustix::net::netlink::GENERIC)
 /// `NETLINK_NETFILTER`.
 pub(crate) const NETFILTER: Option<Protocol> = Some(rustix::net::netlink::NETFILTER);
 
+/// `NFNL_MSG_BATCH_BEGIN`, `NFNL_MSG_BATCH_END`.
+const BATCH_BEGIN: u16 = 0x10;
+const BATCH_END: u16 = 0x11;
+
 /// A netlink socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -86,6 +90,39 @@ impl Socket {
         builder.begin(kind, REQUEST | flags, sequence, fixed);
         write(&mut builder);
         self.send(builder.as_bytes()).map_err(LinuxError::system(action))?;
+        self.await_response(action, sequence, &mut each)
+    }
+
+    /// Sends one change to a subsystem of nfnetlink that takes changes in batches only, with the attributes of `write`.
+    pub(crate) fn change(
+        &mut self,
+        action: &'static str,
+        kind: u16,
+        flags: u16,
+        fixed: &[u8],
+        write: impl FnOnce(&mut Builder),
+    ) -> Result<(), LinuxError> {
+        self.sequence = self.sequence.wrapping_add(1).max(1);
+        let sequence = self.sequence;
+        let [_, subsystem] = (kind >> 8).to_be_bytes();
+        // `struct nfgenmsg` without a family, for the subsystem.
+        let bound = [0, 0, 0, subsystem];
+        let mut builder = Builder::with_capacity(256);
+        builder.begin(BATCH_BEGIN, REQUEST, sequence, &bound);
+        builder.begin(kind, REQUEST | ACK | flags, sequence, fixed);
+        write(&mut builder);
+        builder.begin(BATCH_END, REQUEST, sequence, &bound);
+        self.send(builder.as_bytes()).map_err(LinuxError::system(action))?;
+        self.await_response(action, sequence, &mut |_| {})
+    }
+
+    /// Passes the messages of a response to `each`, up to its end.
+    fn await_response(
+        &mut self,
+        action: &'static str,
+        sequence: u32,
+        each: &mut dyn FnMut(&Message<'_>),
+    ) -> Result<(), LinuxError> {
         loop {
             self.wait(action)?;
             let length = match self.receive_raw() {
