@@ -84,6 +84,16 @@ if wanted all-killed; then
     has_rules && echo "next-start left" || echo "next-start removed"
 fi
 
+# A light stream goes through without being held, and all of the agent is killed meanwhile.
+if wanted through; then
+    load=2M; begin; sleep 1
+    counted() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n "s/^ *\"$1\": *\([0-9]*\).*/\1/p" | head -n 1; }
+    echo "went $(counted through) $(counted arrived)"
+    kill -9 $agent "$(worker)"
+    end through
+    nft delete table inet airbound_wlan0; load=40M
+fi
+
 # The supervisor is killed: the worker releases all packets, removes the rules and exits.
 if wanted parent-killed; then
     begin; kill -9 $agent; end parent-killed

@@ -41,10 +41,12 @@ const fn case(
     Case { name, what, longest_ms, lives, rules, most_lost: None }
 }
 
-const CASES: [Case; 31] = [
+const CASES: [Case; 32] = [
     case("nothing", "nothing happens", Some(50.0), true, true).lossless(),
     case("killed", "kill -9 of the part that holds packets", Some(100.0), false, false),
     case("all-killed", "kill -9 of all of the agent", Some(100.0), false, true),
+    case("through", "kill -9 of all of it while a light stream goes through", Some(100.0), false, true)
+        .lossless(),
     case("parent-killed", "kill -9 of the part that watches", Some(100.0), false, false).lossless(),
     case("hangs", "it hangs (SIGSTOP)", Some(1000.0), false, false),
     case("asked-to-end", "it is asked to end (SIGTERM)", Some(100.0), false, false).lossless(),
@@ -135,11 +137,30 @@ pub fn fault_rows(output: &str, only: &[String]) -> Vec<ValidationRow> {
         .chain([wrong_demand(output)])
         .chain(OFFLOADS.iter().map(|(name, word)| unseen(output, name, word)))
         .chain(KEPT.iter().map(|name| kept(output, name)))
-        .chain([readings(output), late(output), said(output)])
+        .chain([went_through(output), readings(output), late(output), said(output)])
         .chain(vanished(output))
         .chain([answered(output)])
         .filter(|row| only.is_empty() || only.contains(&row.id))
         .collect()
+}
+
+/// The share of a light stream's packets that the agent does not hold.
+fn went_through(output: &str) -> ValidationRow {
+    let counted = output.lines().find_map(|line| line.strip_prefix("went "));
+    let share = |counted: &str| {
+        let (through, held) = counted.trim().split_once(' ')?;
+        let (through, held): (f64, f64) = (through.parse().ok()?, held.parse().ok()?);
+        Some(100.0 * through / (through + held))
+    };
+    ValidationRow::judged(
+        "through",
+        "packets that are not held, of a stream of 2 Mb/s and the ping",
+        "%",
+        Some(90.0),
+        counted.map(|counted| share(counted).unwrap_or(0.0)),
+        Some(Tolerance::AtLeast),
+        counted.map_or_else(String::new, |counted| format!("through and held: {counted}")),
+    )
 }
 
 /// The share of a processor that readings of counters take.
@@ -425,6 +446,8 @@ mod tests {
         assert_eq!(of_demands, [Some(true), Some(false), None]);
         assert_eq!(wrong_demand(demands).within(), Some(true));
         assert_eq!(unseen(demands, "flow-offload", "unseen ").within(), Some(false));
+        let shares = ["went 450 20\n", "went 0 400\n", "went \n", ""].map(|text| went_through(text).within());
+        assert_eq!(shares, [Some(true), Some(false), Some(false), None]);
         let of_kept = ["ipv6", "vlan", "wds"].map(|name| kept(demands, name).within());
         assert_eq!(of_kept, [Some(true), Some(false), None]);
         let removed = "said 1 1 40\nvanished 3 1 7 both\n";
