@@ -50,6 +50,16 @@ async function camera() {
   return stream;
 }
 
+/** Sends a request, again if it does not get through, as over a link that is down for a while. */
+async function post(path, options) {
+  for (let tries = 1; ; tries += 1) {
+    const response = await fetch(path, options).catch((error) => { if (tries > 5) throw error; });
+    if (response && (response.status !== 408 || tries > 5)) return response;
+    status("the request does not get through: trying again");
+    await new Promise((done) => setTimeout(done, 1000 * tries));
+  }
+}
+
 async function enter(withCamera) {
   status("connecting");
   let stream = null;
@@ -109,7 +119,7 @@ async function enter(withCamera) {
   });
   await connection.setLocalDescription();
   const body = JSON.stringify({ name: $("name").value, offer: connection.localDescription, resume: sessionStorage.getItem(RESUME) ?? undefined });
-  const response = await fetch("join", { method: "POST", headers, body });
+  const response = await post("join", { method: "POST", headers, body });
   if (!response.ok) throw new Error(await response.text());
   const { answer, resume, id } = await response.json();
   sessionStorage.setItem(RESUME, resume);

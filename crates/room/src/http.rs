@@ -175,6 +175,7 @@ impl Answer {
             400 => "Bad Request",
             403 => "Forbidden",
             404 => "Not Found",
+            408 => "Request Timeout",
             413 => "Content Too Large",
             429 => "Too Many Requests",
             _ => "Service Unavailable",

@@ -41,36 +41,65 @@ struct Client {
     rates: Vec<f64>,
 }
 
+/// Time in which a participant whose request does not get through tries again, as behind a link that is down.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest time of one attempt, above the time in which the room gives a request up.
+const ATTEMPT: Duration = Duration::from_secs(15);
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Why a participant has no seat.
+enum Refusal {
+    /// The request did not get through; another may.
+    Lost(io::Error),
+    /// The room refuses, or is not there.
+    Final(io::Error),
+}
+
 fn refused(what: &str, error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{what}: {error}"))
 }
 
-/// Asks the page to seat a participant.
-fn join(
-    host: &str,
-    token: &str,
-    name: &str,
-    offer: &Value,
-    resume: Option<&str>,
-) -> io::Result<(SdpAnswer, String)> {
-    let mut connection =
-        TcpStream::connect(host).map_err(|error| refused("the room cannot be reached", error))?;
-    let body = json!({"name": name, "offer": offer, "resume": resume}).to_string();
+/// Asks the page to seat a participant, again if the request does not get through.
+fn join(host: &str, token: &str, body: &Value) -> io::Result<(SdpAnswer, String)> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match ask(host, token, &body.to_string()) {
+            Ok(seat) => return Ok(seat),
+            Err(Refusal::Lost(_)) if Instant::now() < until => thread::sleep(PAUSE),
+            Err(Refusal::Lost(error) | Refusal::Final(error)) => return Err(error),
+        }
+    }
+}
+
+fn ask(host: &str, token: &str, body: &str) -> Result<(SdpAnswer, String), Refusal> {
+    let unreachable = |error: io::Error| {
+        let is_there = error.kind() != io::ErrorKind::ConnectionRefused;
+        let error = refused("the room cannot be reached", error);
+        if is_there { Refusal::Lost(error) } else { Refusal::Final(error) }
+    };
+    let mut connection = TcpStream::connect(host).map_err(unreachable)?;
+    connection.set_read_timeout(Some(ATTEMPT)).map_err(unreachable)?;
     write!(
         connection,
         "POST /join HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
-    )?;
+    )
+    .map_err(unreachable)?;
     let mut text = String::new();
-    connection.read_to_string(&mut text)?;
+    connection.read_to_string(&mut text).map_err(unreachable)?;
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text.as_str(), ""));
-    if !head.starts_with("HTTP/1.1 200") {
-        return Err(refused("the room refuses", body));
+    if head.is_empty() || head.starts_with("HTTP/1.1 408") {
+        return Err(Refusal::Lost(refused("the room refuses", body)));
     }
+    if !head.starts_with("HTTP/1.1 200") {
+        return Err(Refusal::Final(refused("the room refuses", body)));
+    }
+    let unfit = |what: &str, error: serde_json::Error| Refusal::Final(refused(what, error));
     let reply: Value =
-        serde_json::from_str(body).map_err(|error| refused("the room answers no JSON", error))?;
+        serde_json::from_str(body).map_err(|error| unfit("the room answers no JSON", error))?;
     let answer = serde_json::from_value(reply["answer"].clone())
-        .map_err(|error| refused("the room answers without SDP", error))?;
+        .map_err(|error| unfit("the room answers without SDP", error))?;
     Ok((answer, reply["resume"].as_str().unwrap_or_default().to_owned()))
 }
 
@@ -90,7 +119,8 @@ impl Client {
         let (mut synthetic, offer) = Synthetic::new(Instant::now(), own, run.camera, slots)
             .map_err(|error| refused("no offer", error))?;
         let offer = serde_json::to_value(offer).map_err(|error| refused("no offer", error))?;
-        let (answer, resume) = join(host, token, &format!("synthetic {number}"), &offer, resume)?;
+        let body = json!({"name": format!("synthetic {number}"), "offer": offer, "resume": resume});
+        let (answer, resume) = join(host, token, &body)?;
         synthetic.accept(answer).map_err(|error| refused("the answer does not fit", error))?;
         Ok(Self { synthetic, socket, resume, mark: [0; 2], second: 0, rates: Vec::new() })
     }
@@ -180,4 +210,32 @@ pub fn run(run: &Run) -> io::Result<Value> {
         })
         .collect();
     Ok(json!(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_does_not_get_through_is_sent_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let host = listener.local_addr().expect("an address").to_string();
+        let room = thread::spawn(move || {
+            // The first is given up, the second ends without an answer, the third is refused.
+            for answer in ["HTTP/1.1 408 Request Timeout\r\n\r\nlate", "", "HTTP/1.1 403 Forbidden\r\n\r\nno"]
+            {
+                let (mut connection, _) = listener.accept().expect("a connection");
+                let mut part = [0; 4096];
+                let _ = connection.read(&mut part);
+                let _ = connection.write_all(answer.as_bytes());
+            }
+        });
+        let refusal = join(&host, "token", &json!({"name": "x"})).expect_err("refused").to_string();
+        assert_eq!(refusal, "the room refuses: no");
+        room.join().expect("three requests");
+        let refusal = join(&host, "token", &json!({})).expect_err("nobody is there").to_string();
+        assert!(refusal.starts_with("the room cannot be reached"), "{refusal}");
+    }
 }

@@ -148,6 +148,8 @@ impl Web {
         let answer = match Request::read(connection) {
             Ok(request) => self.route(&request),
             Err(error @ HttpError::TooLong) => Answer::refusal(413, &error.to_string()),
+            // The client may try again.
+            Err(error @ HttpError::Incomplete) => Answer::refusal(408, &error.to_string()),
             Err(error) => Answer::refusal(400, &error.to_string()),
         };
         // A connection that ended needs no answer.
