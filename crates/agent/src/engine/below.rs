@@ -82,6 +82,9 @@ impl Engine {
         let direction = Direction::Sent;
         self.link.queue_mut().on(now, Fact::Airtime { station: id, category, airtime, direction });
         self.report_rate(id, rate);
+        if done.is_none() {
+            self.on_without_verdict();
+        }
         if let Carried::Through { rule, took } = completion.carried {
             return self.on_through(rule, took, completion);
         }

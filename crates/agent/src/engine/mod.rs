@@ -168,7 +168,10 @@ impl Engine {
             self.counts.completed += 1;
             match self.peers.find(completion.station) {
                 Some(id) => self.complete(id, &completion),
-                None => self.counts.foreign += 1,
+                None => {
+                    self.counts.foreign += 1;
+                    self.on_without_verdict();
+                }
             }
         }
         self.advance(now);

@@ -29,14 +29,14 @@ pub(super) struct Through {
     since: Instant,
     /// The number of frames below at which packets are held again.
     limit: u32,
-    /// Frames below that went through, the airtime of each, and when they are given up. Counted only while packets are held.
+    /// Frames below that had no verdict, the airtime of each, and when they are given up. Counted only while packets are held.
     left: u32,
     each: Span,
     until: Instant,
 }
 
 impl Through {
-    /// The airtime and packets below that went through.
+    /// The airtime and packets below that had no verdict.
     pub(super) fn below(&self) -> (Span, usize) {
         (self.each * u64::from(self.left), self.left as usize)
     }
@@ -84,7 +84,7 @@ impl Engine {
         let through = &mut self.through;
         (through.open, through.since) = (false, self.now);
         through.left = below.saturating_sub(own);
-        through.until = self.now + self.config.window.completion_timeout;
+        self.wait_for_through();
         self.counts.through_ends += 1;
         self.out.passage = Some(Passage::Held);
     }
@@ -96,9 +96,22 @@ impl Engine {
         }
     }
 
+    /// A frame completed that had no verdict: it went through, or is not the agent's.
+    pub(super) fn on_without_verdict(&mut self) {
+        if self.through.left > 0 {
+            self.through.left -= 1;
+            self.wait_for_through();
+        }
+    }
+
+    /// Those below that had no verdict are given up when none completes in the time that a full window takes. The count may be too large:
+    /// frames that merge in an A-MSDU complete as one.
+    fn wait_for_through(&mut self) {
+        self.through.until = self.now + self.config.window.aggregate * 2;
+    }
+
     /// A frame that went through completed.
     pub(super) fn on_through(&mut self, rule: Option<u16>, took: Span, completion: &Completion) {
-        self.through.left = self.through.left.saturating_sub(1);
         self.counts.through += 1;
         let size = completion.size.unwrap_or_default();
         if let Some(rule) = self.measures.of(rule) {
@@ -107,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// Gives up frames that went through and have not completed.
+    /// Gives up frames without a verdict that do not complete.
     pub(super) fn expire_through(&mut self) {
         if self.through.left > 0 && self.now >= self.through.until {
             self.through.left = 0;

@@ -82,11 +82,28 @@ fn packets_that_went_through_are_a_part_of_the_window() {
     let below = world.most_frames;
     assert!(below <= limit + usize::from(WindowConfig::default().least_packets), "{below} of {limit}");
     assert_eq!(world.held() + below, 200);
-    // They do not block the window for ever, and nothing is let through to a station that sleeps while packets are held for it.
-    world.pass(millis(450));
-    assert!(world.held() > 0 && !world.is_through());
+    // They block the window for the time that it takes, and nothing is let through while packets are held.
+    world.pass(millis(7));
+    assert_eq!(world.held() + below, 200);
+    world.pass(millis(440));
+    assert!(world.held() > 0 && world.held() + below < 200 && !world.is_through());
     world.rates.insert(crate::mac(1), rate);
     world.pass(millis(2000));
     assert_eq!(world.held(), 0);
     assert!(world.is_through());
+}
+
+#[test]
+fn a_count_that_is_too_large_holds_packets_for_no_longer_than_a_window() {
+    let mut world = world(&[65]);
+    lone(&mut world, 200);
+    // As many merge in A-MSDUs, or are not the agent's.
+    world.engine.on_filled(world.now, 1000);
+    world.settle();
+    (0..10).for_each(|_| world.send(1, 1, 1200, Some(0)));
+    assert_eq!(world.held(), 10);
+    world.pass(millis(7));
+    assert_eq!(world.held(), 10);
+    world.pass(millis(2));
+    assert_eq!(world.held(), 0);
 }

@@ -37,6 +37,8 @@ pub(super) struct Watched {
     doubled: u32,
     /// Nothing was decided yet: the first decision holds at once.
     first: bool,
+    /// A fault of the link is over: the next step up, which it had taken away, holds at once.
+    returns: bool,
 }
 
 /// Upper limit of the doublings of the dwell time; [`RoomConfig::longest_dwell`] limits it before.
@@ -51,16 +53,17 @@ pub(super) enum Step {
 
 impl Watched {
     const fn new(view: Viewing) -> Self {
-        Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true }
+        Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true, returns: false }
     }
 
     fn dwell(&self, config: &RoomConfig) -> Span {
         (config.dwell * (1 << self.doubled)).min(config.longest_dwell)
     }
 
-    /// Forgets the steps that were taken back.
+    /// Forgets the steps that were taken back by a fault that is over, and what the fault took away comes back at once.
     pub(super) fn forgive(&mut self) {
         self.doubled = 0;
+        self.returns = true;
     }
 
     /// Follows a choice: down at once, up once it has fitted for the dwell time.
@@ -74,14 +77,14 @@ impl Watched {
         if target < self.current {
             let soon = self.raised.is_some_and(|at| now.since(at) < config.longest_dwell);
             self.doubled = if soon { (self.doubled + 1).min(MOST_DOUBLED) } else { 0 };
-            (self.current, self.fits_since) = (target, None);
+            (self.current, self.fits_since, self.returns) = (target, None, false);
             return Some(Step::Lowered);
         }
         let since = *self.fits_since.get_or_insert(now);
-        if !first && now.since(since) < self.dwell(config) {
+        if !first && !self.returns && now.since(since) < self.dwell(config) {
             return None;
         }
-        (self.current, self.fits_since, self.raised) = (target, None, Some(now));
+        (self.current, self.fits_since, self.raised, self.returns) = (target, None, Some(now), false);
         Some(Step::Raised)
     }
 }
