@@ -255,6 +255,26 @@ fn a_downlink_is_estimated_anew_after_a_fault_unless_it_gives_way() {
 }
 
 #[test]
+fn layers_that_a_fault_took_away_return_without_their_dwell_time() {
+    let mut session = Session::new(RoomPolicy::Plain, 2);
+    session.room.on_path(at(0), ClientId(0), false);
+    session.estimates(0, [3000, 2000], EstimateKind::AtLeast);
+    session.run(6000);
+    assert_eq!(session.layer(0, 1), Some(2));
+    for _ in 0..50 {
+        session.room.on_path(at(session.now), ClientId(0), true);
+        session.estimates(0, [100, 150], EstimateKind::Exact);
+        session.run(100);
+    }
+    assert_eq!(session.layer(0, 1), Some(0));
+    // The estimate is back, without a sign of trouble: a step waits for 2 s otherwise.
+    session.room.on_path(at(session.now), ClientId(0), false);
+    session.estimates(0, [3000, 2000], EstimateKind::AtLeast);
+    session.run(600);
+    assert_eq!(session.layer(0, 1), Some(2));
+}
+
+#[test]
 fn the_latest_speakers_are_forwarded() {
     let mut session = Session::new(RoomPolicy::LastN, 5);
     session
