@@ -310,12 +310,10 @@ fn with_doubt(known: &str, rules: &[String]) -> String {
 /// Whether packets go through without a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// They do, until `limit` frames are below, of which `below` are now.
+    /// They do, until `limit` frames are below that were queued from now on.
     Through {
         /// The limit.
         limit: u32,
-        /// Packets below that had a verdict.
-        below: u32,
     },
     /// They go on to do so, with this limit.
     Limit(u32),

@@ -64,11 +64,11 @@ impl Engine {
         self.through.open
     }
 
-    /// The frames below have reached the limit; `below` are there now.
-    pub fn on_filled(&mut self, now: Instant, below: u32) {
+    /// The frames below that were queued since packets go through have reached the limit; `frames` are there now.
+    pub fn on_filled(&mut self, now: Instant, frames: u32) {
         self.advance(now);
         if self.through.open {
-            self.hold_again(below);
+            self.hold_again(frames);
             self.release();
         }
     }
@@ -79,11 +79,10 @@ impl Engine {
         self.through.since = self.now + REFUSED;
     }
 
-    fn hold_again(&mut self, below: u32) {
-        let own = u32::try_from(self.below.all()).unwrap_or(u32::MAX);
+    fn hold_again(&mut self, frames: u32) {
         let through = &mut self.through;
         (through.open, through.since) = (false, self.now);
-        through.left = below.saturating_sub(own);
+        through.left = frames;
         self.wait_for_through();
         self.counts.through_ends += 1;
         self.out.passage = Some(Passage::Held);
@@ -143,7 +142,7 @@ impl Engine {
             let through = &mut self.through;
             (through.open, through.since) = (true, self.now);
             (through.limit, through.each) = (limit, each);
-            self.out.passage = Some(Passage::Through { limit, below });
+            self.out.passage = Some(Passage::Through { limit });
         }
     }
 

@@ -203,11 +203,11 @@ impl Completions {
         matches!(self.source, Watch::Traced(_))
     }
 
-    /// Corrects the number of frames below: those that mac80211 has queued and whose fate is unknown. Frames that merge in an A-MSDU, or
-    /// that no program sees the end of, stay in it. No effect on counters.
-    pub fn set_below(&mut self, below: u32) {
+    /// Counts the frames below anew: those that mac80211 queues from now on and whose fate is unknown. Frames that merge in an A-MSDU, or
+    /// that no program sees the end of, stay in the count. No effect on counters.
+    pub fn count_below(&mut self, now: Instant) {
         if let Watch::Traced(tracer) = &self.source {
-            tracer.set_below(below);
+            tracer.count_below(now);
         }
     }
 

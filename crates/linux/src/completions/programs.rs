@@ -33,7 +33,8 @@ mod note {
     pub(super) const SIZE: u32 = 24;
 }
 /// Offsets in the state that the programs share with the reader: time of the last wake-up, frames reported, frames lost, whether the
-/// reader waits for completions (0) or not (1), noted frames that have no fate yet, and the number of them at which the reader is woken.
+/// reader waits for completions (0) or not (1), frames without a fate that were queued since a time, the number of them at which the reader
+/// is woken, and that time.
 mod state {
     pub(super) const WOKEN: i16 = 0;
     pub(super) const REPORTED: i16 = 8;
@@ -41,7 +42,8 @@ mod state {
     pub(super) const QUIET: i16 = 24;
     pub(super) const BELOW: i16 = 32;
     pub(super) const LIMIT: i16 = 40;
-    pub(super) const SIZE: u32 = 48;
+    pub(super) const SINCE: i16 = 48;
+    pub(super) const SIZE: u32 = 56;
 }
 /// No limit of frames below.
 const UNLIMITED: i32 = i32::MAX;
@@ -203,8 +205,10 @@ impl Programs {
         self.state.store_u64(state::QUIET as usize, quiet.into());
     }
 
-    pub(super) fn set_below(&self, below: u32) {
-        self.state.store_u64(state::BELOW as usize, below.into());
+    /// Counts frames below that are queued from a time on: those before may be of stations that sleep.
+    pub(super) fn count_below(&self, since: Instant) {
+        self.state.store_u64(state::SINCE as usize, since.as_nanos());
+        self.state.store_u64(state::BELOW as usize, 0);
     }
 
     /// Wakes the reader once, when `limit` frames are below; `None`: no more.
@@ -472,7 +476,14 @@ impl Writer<'_> {
         }
         self.key(program);
         program.call(Helper::MapDelete);
+        let before = program.label();
+        program.map_value(R2, self.state.as_fd());
+        program.load(Double, R2, R2, state::SINCE);
+        program.load(Double, R1, Stack, stack::NOTE + note::QUEUED);
+        program.subtract(R1, R2);
+        program.jump_if(R1, When::SignedLess, 0, before);
         self.add(program, state::BELOW, -1);
+        program.place(before);
     }
 
     /// Reserves a record in R6; counts a lost frame and jumps to `out` if there is no room.

@@ -51,8 +51,8 @@ impl Tracer {
         }
     }
 
-    pub(super) fn set_below(&self, below: u32) {
-        self.programs.set_below(below);
+    pub(super) fn count_below(&self, since: Instant) {
+        self.programs.count_below(since);
     }
 
     pub(super) fn set_limit(&self, limit: Option<u32>) {

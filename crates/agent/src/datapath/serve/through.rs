@@ -1,5 +1,6 @@
 //! Packets that go through without a verdict: the switch of the rules, and the count of what is below.
 
+use airbound_linux::now;
 use airbound_units::Instant;
 
 use super::Server;
@@ -23,8 +24,8 @@ impl Server<'_> {
     pub(super) fn take(&mut self, passage: Option<Passage>) {
         match passage {
             None => {}
-            Some(Passage::Through { limit, below }) => {
-                self.completions.set_below(below);
+            Some(Passage::Through { limit }) => {
+                self.completions.count_below(now());
                 self.completions.set_limit(Some(limit));
                 if self.switch.set(&self.table, true).is_err() {
                     // The rules are gone, and are put back, with all packets queued.
