@@ -7,7 +7,8 @@ arguments="--iface wlan0 --protect icmp --p95 20ms"
 wanted() { [ -z "$only" ] || case " $only " in *" $1 "*) ;; *) false ;; esac; }
 has_rules() { nft list ruleset | grep -q "queue"; }
 worker() { grep -l -- --worker /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/$$/" | head -n 1 | cut -d / -f 3; }
-held() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n 's/^ *"held": *\([0-9]*\).*/\1/p' | head -n 1; }
+counted() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n "s/^ *\"$1\": *\([0-9]*\).*/\1/p" | head -n 1; }
+held() { counted held; }
 connect() {
     for try in $(seq 50); do
         ip netns exec "sta$1" iw dev "wlan$1" link | grep -q Connected && break
@@ -87,7 +88,6 @@ fi
 # A light stream goes through without being held, and all of the agent is killed meanwhile.
 if wanted through; then
     load=2M; begin; sleep 1
-    counted() { airbound --json agent status --once 2>/dev/null | tr ',{' '\n\n' | sed -n "s/^ *\"$1\": *\([0-9]*\).*/\1/p" | head -n 1; }
     echo "went $(counted through) $(counted arrived)"
     kill -9 $agent "$(worker)"
     end through

@@ -318,6 +318,11 @@ impl Config {
         Ok(())
     }
 
+    /// Whether packets may go through: it is not switched off, and eBPF may count what is below.
+    pub(crate) fn may_pass_through(&self) -> bool {
+        self.pass_through && self.completions != CompletionSource::Counters
+    }
+
     /// Returns the engine's configuration.
     #[must_use]
     pub fn engine(&self) -> EngineConfig {

@@ -14,7 +14,7 @@ use airbound_units::{BitRate, Span};
 use super::classify::mark_through;
 use super::ports::{self, Port};
 use super::settings::retries_settable;
-use crate::config::{CompletionSource, Config, Mechanism, Metrics, Plane, Scheme};
+use crate::config::{Config, Mechanism, Metrics, Plane, Scheme};
 use crate::error::AgentError;
 use crate::law::{self, Bound};
 
@@ -128,7 +128,11 @@ impl Plan {
             }
         }
         let owner = names.first().unwrap_or(&first.wifi.name).clone();
-        let rules = Rules { through: through(&config), ..rules(config.plane, owner, queue, &ports) };
+        let through = through(&config);
+        if through.is_none() && action == Action::Hold && config.may_pass_through() {
+            remarks.push("nftables has no words for a rule: no packet goes through unheld".to_owned());
+        }
+        let rules = Rules { through, ..rules(config.plane, owner, queue, &ports) };
         Ok(Self { config, ports, names, wiphy, action, rules, stations, remarks })
     }
 
@@ -184,10 +188,7 @@ impl Plan {
 
     /// The rules for the interfaces as they are now: they may have joined a bridge, or left one.
     pub(super) fn rules_for(&self, ports: &[Port]) -> Rules {
-        Rules {
-            through: self.rules.through.clone(),
-            ..rules(self.config.plane, self.owner().to_owned(), self.rules.queue, ports)
-        }
+        rules(self.config.plane, self.rules.owner.clone(), self.rules.queue, ports)
     }
 
     /// The largest number of tries of a transmission.
@@ -340,7 +341,7 @@ fn rules(plane: Plane, owner: String, queue: u16, ports: &[Port]) -> Rules {
 
 /// The marks of packets that go through; `None` if none may, or if nftables has no words for a rule.
 fn through(config: &Config) -> Option<Through> {
-    if !config.pass_through || config.completions == CompletionSource::Counters {
+    if !config.may_pass_through() {
         return None;
     }
     let mut marks = Vec::new();

@@ -198,7 +198,7 @@ impl World {
     pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
         match output.passage {
-            Some(Passage::Through { limit, .. } | Passage::Limit(limit)) => self.limit = Some(limit),
+            Some(Passage::Through { limit } | Passage::Limit(limit)) => self.limit = Some(limit),
             Some(Passage::Held) => self.limit = None,
             None => {}
         }

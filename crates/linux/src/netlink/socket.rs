@@ -72,6 +72,11 @@ impl Socket {
             .map_err(LinuxError::system("join a netlink group"))
     }
 
+    fn next_sequence(&mut self) -> u32 {
+        self.sequence = self.sequence.wrapping_add(1).max(1);
+        self.sequence
+    }
+
     /// Sends a request with the attributes of `write`, and passes every message of the response to `each`, up to the end of the dump if
     /// `flags` request one, else up to the acknowledgement.
     pub(crate) fn request(
@@ -83,8 +88,7 @@ impl Socket {
         write: impl FnOnce(&mut Builder),
         mut each: impl FnMut(&Message<'_>),
     ) -> Result<(), LinuxError> {
-        self.sequence = self.sequence.wrapping_add(1).max(1);
-        let sequence = self.sequence;
+        let sequence = self.next_sequence();
         let flags = if flags & DUMP == DUMP { flags } else { flags | ACK };
         let mut builder = Builder::with_capacity(256);
         builder.begin(kind, REQUEST | flags, sequence, fixed);
@@ -102,8 +106,7 @@ impl Socket {
         fixed: &[u8],
         write: impl FnOnce(&mut Builder),
     ) -> Result<(), LinuxError> {
-        self.sequence = self.sequence.wrapping_add(1).max(1);
-        let sequence = self.sequence;
+        let sequence = self.next_sequence();
         let [_, subsystem] = (kind >> 8).to_be_bytes();
         // `struct nfgenmsg` without a family, for the subsystem.
         let bound = [0, 0, 0, subsystem];

@@ -31,7 +31,9 @@ pub(super) struct Upkeep {
 impl Server<'_> {
     /// Holds packets of the interfaces as they are now at the hooks that they pass. What is held stays held.
     pub(super) fn move_rules(&mut self, time: Instant) {
-        let mut rules = Rules { queue: self.queue.number(), ..self.plan.rules_for(&self.ports) };
+        // What lets packets through stays as it was installed: an older `nft` may refuse it.
+        let through = self.table.rules().through.clone();
+        let mut rules = Rules { queue: self.queue.number(), through, ..self.plan.rules_for(&self.ports) };
         // The rules of an interface that is gone harm nothing, and it may come back.
         for (name, planes) in &self.table.rules().ports {
             rules.ports.entry(name.clone()).or_insert_with(|| planes.clone());
