@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the given checks, all by default, and lists those that fail.
-# Checks: fmt purity layers size circles words shapes surface tests clippy doc licences
+# Checks: fmt purity layers size circles words shapes surface results tests clippy doc licences
 # INSTALL=1 installs cargo-deny if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -136,6 +136,9 @@ shapes() { scripts/lint/shapes.py; }
 
 surface() { scripts/lint/surface.py; }
 
+# Figures of README and pages against docs/results/results.json.
+results() { scripts/results.py check; }
+
 # Every file of a crate without `autotests` is a module of tests/main.rs or a program of its own.
 tests() {
     local bad=0 manifest folder file name
@@ -189,13 +192,13 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface tests clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface results tests clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
         clippy) scripts/require.sh cargo linker clippy crates ;;
         doc) scripts/require.sh cargo linker crates ;;
-        circles | words | shapes | surface)
+        circles | words | shapes | surface | results)
             command -v python3 >/dev/null || {
                 echo "lint: $check needs python3" >&2
                 exit 2
@@ -203,7 +206,7 @@ for check in "${checks[@]}"; do
             ;;
         purity | layers | size | tests | licences) ;;
         *)
-            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface tests clippy doc licences" >&2
+            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface results tests clippy doc licences" >&2
             exit 2
             ;;
     esac
