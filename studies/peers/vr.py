@@ -3,18 +3,20 @@
 
   vr.py serve                          answers each viewer with a stream
   vr.py watch HOST [--seconds 10] [--skip 1] [--rate 25] [--fps 72] [--most 40]
+  airbound emulate vr-congested --station headset --server "python3 studies/peers/vr.py serve" -- python3 studies/peers/vr.py watch server
 
 `watch` prints frames, frames later than `--most` ms, and their latency in ms, from the moment at which the first byte of a frame was sent
-until its last one came. The stream begins with a second of a tenth of the rate, which does not count (`--skip`): the access point's rate control begins with its
-slowest rate. Both ends have one clock, since the hosts of an emulation are one machine.
+until its last one came. The stream begins with a second of a tenth of the rate, which does not count (`--skip`): the access point's rate
+control begins with its slowest rate. Both ends have one clock, since the hosts of an emulation are one machine.
 """
 
-import argparse
 import json
 import socket
 import struct
 import sys
 import time
+
+from peers import Parser, at_least
 
 #: Time, number of the frame, packet in it, packets of it.
 HEADER = struct.Struct("!dIHH")
@@ -85,20 +87,25 @@ def watch(host, seconds, skip, rate, fps, most):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("serve")
     viewer = commands.add_parser("watch")
     viewer.add_argument("host")
-    viewer.add_argument("--seconds", type=float, default=10.0)
-    viewer.add_argument("--skip", type=float, default=1.0)
-    viewer.add_argument("--rate", type=float, default=25.0, help="Mb/s")
-    viewer.add_argument("--fps", type=float, default=72.0)
-    viewer.add_argument("--most", type=float, default=40.0, help="ms")
+    viewer.add_argument("--seconds", type=at_least(1), default=10.0)
+    viewer.add_argument("--skip", type=at_least(0), default=1.0)
+    viewer.add_argument("--rate", type=at_least(0.1), default=25.0, help="Mb/s")
+    viewer.add_argument("--fps", type=at_least(1), default=72.0)
+    viewer.add_argument("--most", type=at_least(0), default=40.0, help="ms")
     chosen = vars(parser.parse_args())
     if chosen.pop("command") == "serve":
         serve()
-    watch(**chosen)
+    if chosen["skip"] >= chosen["seconds"]:
+        parser.error(f"--skip {chosen['skip']:g} leaves nothing of --seconds {chosen['seconds']:g}")
+    try:
+        watch(**chosen)
+    except OSError as error:
+        sys.exit(f"vr: {chosen['host']}: {error}")
 
 
 if __name__ == "__main__":

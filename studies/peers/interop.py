@@ -1,30 +1,26 @@
 #!/usr/bin/env python3
-"""The network plan of quic-network-simulator in namespaces, with Airbound in the simulator's place, tried with two QUIC stacks.
+"""The network plan of quic-network-simulator in namespaces, with Airbound in the simulator's place, tried with aioquic.
 
-  interop.py [--scenario "my-flat --station laptop"] [--program airbound] [--megabytes 5]
+  interop.py [--scenario "my-flat --station laptop"] [--airbound airbound] [--megabytes 5]
+  interop.py --airbound target/release/airbound
 
 client 193.167.0.100 -- eth0 sim eth1 -- server 193.167.100.100, and the same in IPv6; endpoints are set up as its `setup.sh` does it, the
 simulator by packaging/quic-network-simulator/run.sh. Needs iproute2 and ethtool, the right to raw sockets and namespaces (root, or user
-namespaces); a stack that is not installed is SKIPPED aloud. Exit code 1 if a transfer fails or did not cross the air.
+namespaces); without aioquic the transfer is SKIPPED aloud. Exit code 1 if one fails or did not cross the air.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from tools import program  # noqa: E402
+from peers import ROOT, Missing, Parser, at_least, need, own, program
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-QUINN = HERE / "quinn/target/release/transfer-over-quinn"
 #: Host, device, and the device's peer in the simulator; numbers of the networks.
 SIDES = {"client": ("eth0", "193.167.0", "fd00:cafe:cafe:0:"), "server": ("eth1", "193.167.100", "fd00:cafe:cafe:100:")}
 
@@ -41,10 +37,10 @@ def lay_out():
         ip("-n", name, "link", "set", "lo", "up")
     for host, (device, four, six) in SIDES.items():
         ip("link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", device, "netns", "sim")
-        for name, own, number in ((host, "eth0", "100"), ("sim", device, "2")):
-            ip("-n", name, "address", "add", f"{four}.{number}/24", "dev", own)
-            ip("-n", name, "address", "add", f"{six}:{number}/64", "dev", own, "nodad")
-            ip("-n", name, "link", "set", own, "up")
+        for name, end, number in ((host, "eth0", "100"), ("sim", device, "2")):
+            ip("-n", name, "address", "add", f"{four}.{number}/24", "dev", end)
+            ip("-n", name, "address", "add", f"{six}:{number}/64", "dev", end, "nodad")
+            ip("-n", name, "link", "set", end, "up")
         ip("-n", host, "route", "add", "193.167.0.0/16", "via", f"{four}.2")
         ip("-n", host, "route", "add", "fd00:cafe:cafe::/48", "via", f"{six}:2")
         # The kernel leaves checksums to the device, which is none.
@@ -67,21 +63,6 @@ def wait_for_simulator(process):
     sys.exit("interop: the simulator did not come up in 30 s")
 
 
-def stacks(megabytes):
-    """Name, and the words of server and client."""
-    found = {}
-    if subprocess.run([sys.executable, "-c", "import aioquic"], stderr=subprocess.DEVNULL).returncode == 0:
-        program = [sys.executable, str(HERE / "quic.py")]
-        found["aioquic"] = ([*program, "serve"], [*program, "get", "HOST", "--megabytes", str(megabytes)])
-    else:
-        print("| aioquic | SKIPPED: pip install aioquic | | |")
-    if QUINN.exists():
-        found["quinn"] = ([str(QUINN), "serve"], [str(QUINN), "get", "HOST", str(megabytes)])
-    else:
-        print(f"| quinn | SKIPPED: cargo build --release --manifest-path {HERE / 'quinn/Cargo.toml'} | | |")
-    return found
-
-
 def round_trip(address):
     done = within("client", ["ping", "-q", "-i", "0.1", "-c", "20", address], capture_output=True)
     if done.returncode != 0:
@@ -89,14 +70,14 @@ def round_trip(address):
     return float(done.stdout.split(" = ")[1].split("/")[1])
 
 
-def play(scenario, program, megabytes):
+def play(scenario, airbound, megabytes):
     lay_out()
     failed, transfers = False, 0
     with tempfile.TemporaryDirectory() as place:
         logs = pathlib.Path(place)
         folder = logs / "bin"
         folder.mkdir()
-        (folder / "airbound").symlink_to(pathlib.Path(shutil.which(program) or program).resolve())
+        (folder / "airbound").symlink_to(airbound)
         environment = os.environ | {"SCENARIO": f"{scenario} --quiet", "LOGS": place, "PATH": f"{folder}:{os.environ['PATH']}"}
         run = ["ip", "netns", "exec", "sim", str(ROOT / "packaging/quic-network-simulator/run.sh")]
         simulator = subprocess.Popen(run, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -106,20 +87,18 @@ def play(scenario, program, megabytes):
         trips = [round_trip(address) for address in addresses]
         failed |= None in trips
         print(f"| ping | {trips[0]} ms | {trips[1]} ms | |", flush=True)
-        for name, (serve, get) in stacks(megabytes).items():
-            server = subprocess.Popen(["ip", "netns", "exec", "server", *serve], stdin=subprocess.DEVNULL)
+        if subprocess.run([sys.executable, "-c", "import aioquic"], stderr=subprocess.DEVNULL).returncode != 0:
+            print("| aioquic | SKIPPED: pip install aioquic | | |")
+        else:
+            server = subprocess.Popen(["ip", "netns", "exec", "server", *own("quic.py", "serve")], stdin=subprocess.DEVNULL)
             time.sleep(1)
             cells = []
-            transfers += len(addresses)
+            transfers = len(addresses)
             for address in addresses:
-                words = [address if word == "HOST" else word for word in get]
-                done = within("client", words, capture_output=True, timeout=240)
-                if done.returncode != 0:
-                    failed = True
-                    cells.append(f"FAILED: {done.stderr.strip()[-200:]}")
-                    continue
-                cells.append(f"{json.loads(done.stdout)['mbps']} Mb/s")
-            print(f"| {name}, {megabytes} MB | {cells[0]} | {cells[1]} | |", flush=True)
+                done = within("client", own("quic.py", "get", address, "--megabytes", megabytes), capture_output=True, timeout=240)
+                failed |= done.returncode != 0
+                cells.append(f"FAILED: {done.stderr.strip()[-200:]}" if done.returncode != 0 else f"{json.loads(done.stdout)['mbps']} Mb/s")
+            print(f"| aioquic, {megabytes} MB | {cells[0]} | {cells[1]} | |", flush=True)
             server.terminate()
             server.wait()
         simulator.send_signal(signal.SIGINT)
@@ -136,19 +115,22 @@ def play(scenario, program, megabytes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("--scenario", default="my-flat --station laptop")
-    parser.add_argument("--program", default="airbound", type=program)
-    parser.add_argument("--megabytes", type=int, default=5)
+    parser.add_argument("--airbound", default="airbound", type=program)
+    parser.add_argument("--megabytes", type=at_least(1, int), default=5)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    for tool in ("ip", "ethtool", "ping", "unshare", chosen.program):
-        if shutil.which(tool) is None:
-            sys.exit(f"interop: there is no {tool}")
+    try:
+        for tool, package in {"ip": "iproute2", "ethtool": None, "ping": "iputils-ping", "unshare": "util-linux"}.items():
+            need(tool, package)
+    except Missing as error:
+        print(f"interop: SKIPPED: {error}")
+        return
     if not chosen.inside:
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         os.execvp("unshare", ["unshare", *user, "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, *sys.argv, "--inside"])
-    play(chosen.scenario, chosen.program, chosen.megabytes)
+    play(chosen.scenario, chosen.airbound, chosen.megabytes)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A call between two Chromiums, WebRTC as it is on any site, and what each of them sees.
 
-  call.py serve                        the signalling server and one end of the call, on HTTP port 8080
-  call.py join HOST [--seconds 20]     the other end; prints the figures of both as JSON
-          [--size 320x180] [--most KBPS] [--one-way]
+  chromium.py serve                        the signalling server and one end of the call, on HTTP port 8080
+  chromium.py join HOST [--seconds 20]     the other end; prints the figures of both as JSON
+              [--size 320x180] [--most KBPS] [--one-way]
+  airbound emulate my-flat --server "python3 studies/peers/chromium.py serve" -- python3 studies/peers/chromium.py join server
 
 Each end sends a video of noise (30 frames a second), since the picture of Chromium's own false camera hardly takes a bit; with `--one-way`
 only the server does. The latency of a frame is from its capture to its display; both ends have one clock.
@@ -16,13 +17,16 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
-import subprocess
+import socket
 import sys
 import tempfile
-import threading
 import time
+import urllib.error
 import urllib.request
+
+from peers import Failed, Missing, Parser, at_least, end, need, started
 
 PORT = 8080
 FPS = 30
@@ -101,7 +105,7 @@ class Meeting(http.server.BaseHTTPRequestHandler):
     """Serves the page, and keeps what one end says until the other end asks."""
 
     said = {}
-    started = []
+    running = []
 
     def answer(self, code, body=b"", kind="application/json"):
         self.send_response(code)
@@ -123,10 +127,10 @@ class Meeting(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/begin":
             Meeting.said.clear()
-            Meeting.started.append(browse("localhost", "answerer", json.loads(body)))
+            Meeting.running.append(call("localhost", "answerer", json.loads(body)))
         elif self.path == "/end":
-            while Meeting.started:
-                end(Meeting.started.pop())
+            while Meeting.running:
+                Meeting.running.pop().end()
         else:
             Meeting.said[self.path] = body
         self.answer(200)
@@ -135,10 +139,9 @@ class Meeting(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def noise(path, size):
+def noise(path, width, height):
     """A second of noise in blocks as Y4M, which an encoder cannot make small."""
     source = random.Random(1)
-    width, height = map(int, size.split("x"))
     with open(path, "wb") as file:
         file.write(f"YUV4MPEG2 W{width} H{height} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
         for _ in range(FPS):
@@ -148,82 +151,94 @@ def noise(path, size):
             file.write(bytes([128]) * (width * height // 2))
 
 
-def browse(host, me, asked):
-    """Starts a Chromium as one end of the call: the process and its folder."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        sys.exit("call: there is no chromium; on Debian: apt-get install chromium")
-    place = tempfile.TemporaryDirectory(prefix="call-")
-    film = pathlib.Path(place.name) / "noise.y4m"
-    noise(film, asked["size"])
-    site = f"http://{host}:{PORT}"
-    words = [program, "--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={place.name}/profile"]
-    words += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-video-capture={film}"]
-    words += [f"--unsafely-treat-insecure-origin-as-secure={site}", "--disable-features=WebRtcHideLocalIpsWithMdns"]
-    words += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"]
-    # Chromium's own sandbox refuses root.
-    words += ["--no-sandbox"] if os.geteuid() == 0 else []
-    words += [f"{site}/page?me={me}&" + "&".join(f"{key}={value}" for key, value in asked.items())]
-    log = None if os.environ.get("CALL_LOG") else subprocess.DEVNULL
-    return subprocess.Popen(words, stdout=log, stderr=log), place
+class Browser:
+    """A Chromium without a window, whose camera shows noise and is permitted."""
+
+    def __init__(self, address, size):
+        program = os.environ.get("CHROMIUM") or shutil.which("chromium-browser") or need("chromium")
+        self.place = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
+        film = pathlib.Path(self.place.name) / "noise.y4m"
+        noise(film, *map(int, size.split("x")))
+        site = "/".join(address.split("/")[:3])
+        words = [program, "--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self.place.name}/profile"]
+        words += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-video-capture={film}"]
+        words += [f"--unsafely-treat-insecure-origin-as-secure={site}", "--disable-features=WebRtcHideLocalIpsWithMdns"]
+        words += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"]
+        # Chromium's own sandbox refuses root.
+        words += ["--no-sandbox"] if os.geteuid() == 0 else []
+        self.process = started([*words, address])
+
+    def end(self):
+        end(self.process)
+        self.place.cleanup()
 
 
-def end(started):
-    process, place = started
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    shutil.rmtree(place.name, ignore_errors=True)
+def call(host, me, asked):
+    """Starts one end of the call."""
+    words = "&".join(f"{key}={value}" for key, value in asked.items())
+    return Browser(f"http://{host}:{PORT}/page?me={me}&{words}", asked["size"])
 
 
 def serve():
     class Both(http.server.ThreadingHTTPServer):
-        address_family = 10  # IPv6, and IPv4 with it
+        address_family = socket.AF_INET6  # IPv4 with it
 
     Both(("::", PORT), Meeting).serve_forever()
 
 
 def join(host, seconds, size, most, one_way):
-    asked = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     site = f"http://{host}:{PORT}"
     wanted = {"seconds": seconds, "size": size, "most": most, "both": int(not one_way)}
-    asked.open(urllib.request.Request(f"{site}/begin", json.dumps(wanted).encode()), timeout=30).read()
-    started = browse(host, "caller", wanted)
-    figures = {}
+    try:
+        opener.open(f"{site}/begin", json.dumps(wanted).encode(), timeout=30).read()
+    except OSError as error:
+        raise Failed(f"no call server answers at {site}: {error}") from error
+    own, figures = call(host, "caller", wanted), {}
     try:
         limit = time.monotonic() + seconds + 60
         for me in ("caller", "answerer"):
             while me not in figures:
                 try:
-                    figures[me] = json.load(asked.open(f"{site}/{me}", timeout=30))
+                    figures[me] = json.load(opener.open(f"{site}/{me}", timeout=30))
                 except urllib.error.HTTPError:
                     if time.monotonic() > limit:
-                        sys.exit(f"call: the {me} said nothing")
+                        raise Failed(f"the {me} said nothing within {seconds + 60:g} s; PEERS_LOG=1 shows what Chromium says") from None
                     time.sleep(0.2)
     finally:
-        end(started)
-        threading.Thread(target=asked.open, args=(urllib.request.Request(f"{site}/end", b""),), daemon=True).start()
-        time.sleep(0.5)
+        own.end()
+        try:
+            opener.open(f"{site}/end", b"", timeout=15).read()
+        except OSError:
+            # The emulation ends it with its host.
+            pass
+    if wrong := [f"the {me}: {one['error']}" for me, one in figures.items() if "error" in one]:
+        raise Failed("; ".join(wrong))
     print(json.dumps(figures))
-    if any("error" in one for one in figures.values()):
-        sys.exit(1)
+
+
+def size(text):
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not found or not all(0 < int(edge) <= 4000 and int(edge) % (2 * BLOCK) == 0 for edge in found.groups()):
+        raise argparse.ArgumentTypeError(f"{text} is no size such as 320x180, in multiples of {2 * BLOCK}")
+    return text
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("serve")
     other = commands.add_parser("join")
     other.add_argument("host")
-    other.add_argument("--seconds", type=float, default=20.0)
-    other.add_argument("--size", default="320x180", help="multiples of 20")
-    other.add_argument("--most", type=int, default=0, help="kb/s of the video at most; 0: as Chromium likes")
+    other.add_argument("--seconds", type=at_least(1), default=20.0)
+    other.add_argument("--size", type=size, default="320x180", help=f"multiples of {2 * BLOCK}")
+    other.add_argument("--most", type=at_least(0, int), default=0, help="kb/s of the video at most; 0: as Chromium likes")
     other.add_argument("--one-way", action="store_true")
     chosen = vars(parser.parse_args())
-    serve() if chosen.pop("command") == "serve" else join(**chosen)
+    try:
+        serve() if chosen.pop("command") == "serve" else join(**chosen)
+    except (Missing, Failed) as error:
+        sys.exit(f"chromium: {error}")
 
 
 if __name__ == "__main__":

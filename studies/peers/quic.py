@@ -2,16 +2,18 @@
 """A transfer over QUIC with the stack aioquic (pip install aioquic).
 
   quic.py serve                        serves on UDP port 4433, with a certificate made for the occasion
-  quic.py get HOST [--megabytes 10]    prints bytes, seconds, Mb/s and the round trip as JSON
+  quic.py get HOST [--megabytes 10]    prints bytes, seconds and Mb/s as JSON
+  airbound emulate my-flat --server "python3 studies/peers/quic.py serve" -- python3 studies/peers/quic.py get server
 """
 
-import argparse
 import asyncio
 import datetime
 import json
 import ssl
 import sys
 import time
+
+from peers import Parser, at_least
 
 try:
     from aioquic.asyncio import QuicConnectionProtocol, connect, serve
@@ -21,8 +23,9 @@ try:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import NameOID
+    LACKING = None
 except ImportError as error:
-    sys.exit(f"quic: {error}; get it with: pip install aioquic")
+    LACKING, QuicConnectionProtocol = error, object
 
 PORT = 4433
 ALPN = ["bytes"]
@@ -76,14 +79,19 @@ async def get(host, megabytes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("serve")
     client = commands.add_parser("get")
     client.add_argument("host")
-    client.add_argument("--megabytes", type=float, default=10.0)
+    client.add_argument("--megabytes", type=at_least(0.001), default=10.0)
     chosen = vars(parser.parse_args())
-    asyncio.run(run_server() if chosen.pop("command") == "serve" else get(**chosen))
+    if LACKING:
+        sys.exit(f"quic: {LACKING}; get it with: pip install aioquic")
+    try:
+        asyncio.run(run_server() if chosen.pop("command") == "serve" else get(**chosen))
+    except OSError as error:
+        sys.exit(f"quic: {error or 'no server answers'}")
 
 
 if __name__ == "__main__":
