@@ -36,7 +36,7 @@ trap 'rm -rf "$work"' EXIT
 unable() { echo "cannot be tried: $1" >&2; exit 2; }
 
 python3 -m venv "$work/venv" || unable "no venv"
-timeout 240 "$work/venv/bin/pip" install -q --disable-pip-version-check fastparquet==2026.9.0 pandas==3.1.1 \
+timeout 400 "$work/venv/bin/pip" install -q --disable-pip-version-check fastparquet==2026.9.0 pandas==3.1.1 \
     numpy==2.4.6 pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.1 || unable "packages could not be installed"
 
 cat >"$work/read.py" <<'PY'

@@ -31,8 +31,9 @@
 set -euo pipefail
 
 work=$(mktemp -d)
-server=
-trap 'if [ -n "$server" ]; then kill "$server" 2>"$work/kill" || true; fi; rm -rf "$work"' EXIT
+server= relay=
+# shellcheck disable=SC2086 # either may be empty
+trap 'kill $server $relay 2>"$work/kill" || true; rm -rf "$work"' EXIT
 unable() { echo "cannot be tried: $1" >&2; exit 2; }
 
 mkdir -p "$work/lists/partial"
@@ -55,9 +56,12 @@ back.connect(("127.0.0.1", server))
 print(front.getsockname()[1], flush=True)
 waiting, largest, came, went, client = [], 0, 0, 0, None
 begin = time.monotonic()
-while time.monotonic() - begin < 8:
+end = begin + 20
+while time.monotonic() < end:
     ready = select.select([front, back], [], [], 0.002)[0]
     if front in ready:
+        if not client:
+            end = time.monotonic() + 7
         datagram, client = front.recvfrom(2048)
         waiting.append(datagram)
         came += 1
@@ -76,21 +80,25 @@ port=$(python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_
 
 # run HELD SERVER_OPTIONS...: writes case.json with the client's and the relay's counts
 run() {
-    local held=$1 relay front
+    local held=$1 front= tries status=0
     shift
     timeout 60 "$irtt" server -b "127.0.0.1:$port" "$@" >"$work/server.log" 2>&1 &
     server=$!
-    timeout 30 python3 "$work/relay.py" "$port" "$held" >"$work/relay.log" &
+    : >"$work/relay.log"
+    timeout 40 python3 "$work/relay.py" "$port" "$held" >"$work/relay.log" &
     relay=$!
-    sleep 1
-    front=$(head -1 "$work/relay.log")
-    [ -n "$front" ] || unable "the relay did not begin"
+    for tries in {1..100}; do
+        front=$(head -1 "$work/relay.log")
+        if [ -n "$front" ] && grep -q starting "$work/server.log"; then break; fi
+        sleep 0.1
+    done
+    [ -n "$front" ] || unable "the relay did not begin in ${tries}00 ms"
     timeout 30 "$irtt" client -Q -i 20ms -d 5s -o - "127.0.0.1:$front" >"$work/client.json" 2>"$work/client.log" ||
         unable "$(tail -1 "$work/client.log")"
-    wait "$relay"
+    wait "$relay" || unable "the relay failed"
     kill "$server" && { wait "$server" || true; }
-    server=
-    python3 - "$work" "$held" "$*" <<'PY'
+    server= relay=
+    python3 - "$work" "$held" "$*" <<'PY' || status=$?
 import json, sys
 
 work, held, options = sys.argv[1:]
@@ -102,22 +110,30 @@ sent, loss = stats["packets_sent"], stats["upstream_loss_percent"]
 missing = [trip["lost"] != "false" for trip in client["round_trips"]]
 print(f"held {float(held) * 1e3:.0f} ms, server {options or 'default'}: relay lost {relay['lost']}, bunches of "
       f"{relay['largest']}, server dropped {dropped}, client reports {loss:.0f} % upstream loss of {sent}")
-assert relay["lost"] == 0, "the relay lost packets"
+if relay["lost"]:
+    sys.exit(2)
 if float(held) > 0.2 and not options:
     # All that is missing was dropped by the server, and each pause's first packets are there.
     pauses = sum(b and not a for a, b in zip(missing, missing[1:]))
     fits = 12 < loss < 30 and dropped == sum(missing) and dropped >= 6 * pauses >= 18
 else:
     fits = loss == 0 and dropped == 0
+    if not options and relay["largest"] > 5:
+        sys.exit(2)
 sys.exit(0 if fits else 1)
 PY
+    case $status in
+        0) ;;
+        1) changed=1 ;;
+        *) unable "the machine is too busy: the relay lost or bunched packets by itself" ;;
+    esac
 }
 
 changed=0
-run 0 || changed=1
-run 0.06 || changed=1
-run 0.3 || changed=1
-run 0.3 -i 0 || changed=1
+run 0
+run 0.06
+run 0.3
+run 0.3 -i 0
 if [ $changed = 0 ]; then
     echo "as described"
 else

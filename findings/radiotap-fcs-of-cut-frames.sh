@@ -41,7 +41,7 @@ trap 'rm -rf "$work"' EXIT
 unable() { echo "cannot be tried: $1" >&2; exit 2; }
 
 python3 -m venv "$work/venv" || unable "no venv"
-timeout 120 "$work/venv/bin/pip" install -q --disable-pip-version-check scapy==2.8.0 dpkt==1.9.8 ||
+timeout 300 "$work/venv/bin/pip" install -q --disable-pip-version-check scapy==2.8.0 dpkt==1.9.8 ||
     unable "scapy or dpkt could not be installed"
 
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
