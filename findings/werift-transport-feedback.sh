@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# werift's transport-wide feedback has a wrong length, arrival times that run backwards, and no losses.
+# werift's transport-wide feedback: length too short, times that run backwards, losses left out.
 #
 # Versions: werift 0.25.2 (npm; the two files concerned are the same in 0.24.4); beside it pion/rtcp
 # 1.2.20 and pion/interceptor 0.1.51 (Go modules).
