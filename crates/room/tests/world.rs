@@ -44,6 +44,7 @@ pub(crate) struct Clock {
 
 /// A participant and its half-duplex link.
 pub(crate) struct Guest {
+    #[allow(dead_code, reason = "one example asks for no numbers")]
     pub(crate) id: u16,
     pub(crate) synthetic: Synthetic,
     pub(crate) link: Link,
@@ -124,6 +125,7 @@ impl World {
     }
 
     /// Adds a participant behind a link of a rate in bit/s.
+    #[allow(dead_code, reason = "one example seats them by itself")]
     pub(crate) fn add(&mut self, camera: f64, rate: f64, slots: usize) {
         let clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
         self.seat(Equipment { camera, slots, ears: 0, channel: true }, rate, clock);
@@ -236,12 +238,14 @@ impl World {
     }
 
     /// The datagrams that are on their way to the room.
+    #[allow(dead_code, reason = "the examples do not need it")]
     pub(crate) fn under_way(&self) -> Vec<(SocketAddr, Vec<u8>)> {
         let to_room = self.wire.values().filter(|(to_server, ..)| *to_server);
         to_room.map(|(_, address, bytes)| (*address, bytes.clone())).collect()
     }
 
     /// Rates of video in bit/s that each participant receives from now until a later time.
+    #[allow(dead_code, reason = "one example counts by itself")]
     pub(crate) fn received_until(&mut self, seconds: f64) -> Vec<f64> {
         let before: Vec<u64> = self.guests.iter().map(|guest| guest.synthetic.counts().received).collect();
         let began = self.now;

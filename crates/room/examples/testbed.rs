@@ -1,0 +1,67 @@
+//! Five participants, one behind a half-duplex link, under each policy, in virtual time: str0m at both ends.
+//!
+//! `testbed [LINK_BPS] [CAMERA_BPS] [SECONDS] [RHO]` prints what each receives, with mean and median over all seconds.
+
+#![allow(clippy::print_stdout, reason = "prints its results")]
+
+#[path = "../tests/world.rs"]
+mod world;
+
+use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
+use airbound_units::BitRate;
+
+use world::World;
+
+/// Rate of the other participants' links.
+const WIDE: f64 = 50e6;
+/// Seconds before the measured ones.
+const WARM_UP: u32 = 20;
+
+fn main() {
+    let numbers: Vec<f64> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let number = |index: usize, default: f64| numbers.get(index).copied().unwrap_or(default);
+    let (link, camera, seconds, rho) =
+        (number(0, 6e6), number(1, 3e6), number(2, 60.0) as u32, number(3, 0.0));
+    let mut plain = None;
+    let plans = [
+        ("plain", RoomPolicy::Plain, false),
+        ("last-n", RoomPolicy::LastN, false),
+        ("plum", RoomPolicy::Plum, false),
+        ("plum, coordinated", RoomPolicy::Plum, true),
+    ];
+    for (name, policy, coordinated) in plans {
+        let source = BitRate::from_bps_f64(camera);
+        let config = RoomConfig { policy, coordinated, source, rho, active: 4, ..RoomConfig::default() };
+        let mut world = World::new(config);
+        world.add(camera, link, 4);
+        (0..4).for_each(|_| world.add(camera, WIDE, 4));
+        world.run_until(f64::from(WARM_UP));
+        let sent = world.guests[0].synthetic.counts().sent;
+        let mut rows: Vec<Vec<f64>> = vec![Vec::new(); 5];
+        for second in 1..=seconds {
+            let received = world.received_until(f64::from(WARM_UP + second));
+            rows.iter_mut().zip(received).for_each(|(row, rate)| row.push(rate * 1e-6));
+        }
+        let sent = (world.guests[0].synthetic.counts().sent - sent) as f64 * 8e-6 / f64::from(seconds);
+        let means: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect();
+        let mut all: Vec<f64> = rows.into_iter().flatten().collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let (mean, median) = (means.iter().sum::<f64>() / 5.0, all[all.len() / 2]);
+        let means: Vec<String> = means.iter().map(|rate| format!("{rate:.2}")).collect();
+        println!(
+            "{name}: mean {mean:.2}, median {median:.2} Mb/s; participant {} behind the narrow link sends {sent:.2}; each receives {}",
+            world.guests[0].id,
+            means.join(", ")
+        );
+        match plain {
+            None => plain = Some((mean, median)),
+            Some((first, middle)) => {
+                println!(
+                    "  against plain: mean {:+.1} %, median {:+.1} %",
+                    (mean / first - 1.0) * 100.0,
+                    (median / middle - 1.0) * 100.0
+                );
+            }
+        }
+    }
+}
