@@ -27,7 +27,8 @@
 # wrong. pandas takes fastparquet where pyarrow is not installed. A writer that cannot choose its
 # readers stores times of nanoseconds plain.
 #
-# Needs: python3 with venv, at least 3.11. About 60 s, most of it to install.
+# Needs: python3 with venv, at least 3.11. 32 s, most of it to install (3 min on
+# a busy machine).
 # Exit codes: 0 as described; 1 the behaviour has changed; 2 it could not be tried.
 set -euo pipefail
 

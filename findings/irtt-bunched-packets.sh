@@ -26,7 +26,7 @@
 # tell delay from loss. flent takes its loss of UDP from irtt. A study of a link that pauses needs a
 # server of one's own, with `-i 0` or a large `--pburst`.
 #
-# Needs: python3, apt-get and dpkg-deb of Debian 12 (amd64); no root. About 45 s.
+# Needs: python3, apt-get and dpkg-deb of Debian 12 (amd64); no root. 40 to 70 s.
 # Exit codes: 0 as described; 1 the behaviour has changed; 2 it could not be tried.
 set -euo pipefail
 

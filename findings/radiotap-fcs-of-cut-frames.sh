@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # scapy and dpkt take captured payload for the checksum of a Wi-Fi frame that the capture cut short.
 #
-# Versions: scapy 2.8.0, dpkt 1.9.8 (PyPI); tshark 4.0.17-0+deb12u3 and tcpdump 4.99.3-1 (Debian 12).
+# Versions: scapy 2.8.0, dpkt 1.9.8 (PyPI); tshark 4.0.17-0+deb12u3, tcpdump 4.99.3-1 (Debian 12).
 #
-# Input, made here: 100 data frames with UDP inside, link type 127 (radiotap). The radiotap flag 0x10
-# says that a frame ends with its frame check sequence (FCS), as most drivers hand frames to a
-# monitor interface. The same frames are stored whole, cut to 128 octets, and cut right behind the
+# Input, made here: 100 data frames with UDP inside, link type 127 (radiotap). The radiotap flag
+# 0x10 says that a frame ends with its frame check sequence (FCS), as drivers that keep the FCS hand
+# frames to a monitor interface. They are stored whole, cut to 128 octets, and cut right behind the
 # UDP header (`tcpdump -s`): pcap records then have a captured length below the length on the air,
 # and no FCS. A fourth file holds frames that were received without FCS, flag clear, cut likewise.
 #
@@ -32,7 +32,8 @@
 # damaged one, while Wireshark shows nothing amiss. A program that writes cut captures for such
 # readers keeps four octets more, or clears the flag.
 #
-# Needs: python3 with venv, apt-get and dpkg-deb of Debian 12 (amd64); no root. About 40 s.
+# Needs: python3 with venv, apt-get and dpkg-deb of Debian 12 (amd64); no root. 22 s (2 min on a
+# busy machine).
 # Exit codes: 0 as described; 1 the behaviour has changed; 2 it could not be tried.
 set -euo pipefail
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the given checks, all by default, and lists those that fail.
-# Checks: fmt purity layers size circles words shapes surface results tests clippy doc licences
+# Checks: fmt purity layers size circles words shapes surface results growth features tests clippy doc licences
 # INSTALL=1 installs cargo-deny if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -105,7 +105,8 @@ imports() {
     [ -f "$manifest" ] || return 0
     for name in $(awk '/^\[/ { section = $0 } section ~ /dependencies\]$/ && section !~ /dev-/' "$manifest" |
         sed -n 's/^airbound-\([a-z]*\).*/\1/p'); do
-        case " $allowed " in
+        # `features` has no code.
+        case " $allowed features " in
             *" $name "*) ;;
             *)
                 echo "${manifest%/*} imports $name; allowed are ${allowed:-none of the workspace}"
@@ -138,6 +139,12 @@ surface() { scripts/lint/surface.py; }
 
 # Figures of README and pages against docs/results/results.json.
 results() { scripts/results.py check; }
+
+# Lines of code and words of Markdown against stored figures.
+growth() { scripts/lint/growth.py; }
+
+# Each library has the same features, whichever packages a command selects.
+features() { scripts/lint/features.py; }
 
 # Every file of a crate without `autotests` is a module of tests/main.rs or a program of its own.
 tests() {
@@ -192,13 +199,13 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface results tests clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface results growth features tests clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
-        clippy) scripts/require.sh cargo linker clippy crates ;;
-        doc) scripts/require.sh cargo linker crates ;;
-        circles | words | shapes | surface | results)
+        clippy) scripts/require.sh cargo linker clippy crates openssl ;;
+        doc) scripts/require.sh cargo linker crates openssl ;;
+        circles | words | shapes | surface | results | growth | features)
             command -v python3 >/dev/null || {
                 echo "lint: $check needs python3" >&2
                 exit 2
@@ -206,7 +213,7 @@ for check in "${checks[@]}"; do
             ;;
         purity | layers | size | tests | licences) ;;
         *)
-            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface results tests clippy doc licences" >&2
+            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface results growth features tests clippy doc licences" >&2
             exit 2
             ;;
     esac
