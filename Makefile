@@ -6,7 +6,7 @@
 # (python with the build of the command, as CI does).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
+.PHONY: help demo build install test test-long docs reference python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -51,6 +51,11 @@ docs: ## builds the documentation site into target/docs, and asks its search for
 	@scripts/docs.py check
 	mdbook build
 	@scripts/docs.py search
+
+reference: ## writes what is generated in docs/reference anew: commands.md, metrics of sweeps and of the agent
+	@scripts/require.sh cargo linker crates
+	AIRBOUND_RENEW=1 $(CARGO) test $(LOCKED) --lib $(addprefix --package airbound-,cli studies relay runs agent) the_reference_page
+	AIRBOUND_RENEW=1 $(CARGO) test $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room the_reference_page
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates
