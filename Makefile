@@ -2,11 +2,13 @@
 # and says what is missing where it may not.
 #
 # Variables: ARGS (further arguments of the command behind a target), PREFIX (install, default ~/.local), NS3=0 (bench without
-# ns-3), INSTALL=1 (lint may install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does), PROFILE=release
-# (python with the build of the command, as CI does).
+# ns-3), INSTALL=1 (lint may install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
+#
+# Everything of the workshop has one profile, cargo's `dev` (Cargo.toml): what one target compiles the next reuses. `install`, `deb`,
+# `static`, `wheel` and `capi` are for others, and optimise at link time.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test test-long docs reference python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
+.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -14,9 +16,8 @@ ARGS ?=
 NS3 ?= 1
 INSTALL ?= 0
 PREFIX ?= $(HOME)/.local
-PROFILE ?= quick
 PACKAGE ?= airbound-sim
-TARGET ?= trace_reading_never_panics
+TARGET ?= trace_reading::trace_reading_never_panics
 SECONDS ?= 60
 MINUTES ?= 10
 PROCESSORS ?=
@@ -27,24 +28,27 @@ help: ## lists these targets
 
 demo: ## builds the program and compares schemes on a congested access point, with a report
 	@scripts/require.sh cargo linker crates
-	$(CARGO) run --release $(LOCKED) --package airbound-cli -- demo $(ARGS)
+	$(CARGO) run $(LOCKED) --package airbound-cli -- demo $(ARGS)
 
-build: ## builds the programs airbound, airbound-studies and airbound-relay (target/release)
+PROGRAMS = --package airbound-cli --package airbound-studies --package airbound-relay
+
+build: ## builds the programs airbound, airbound-studies and airbound-relay (target/debug, optimised)
 	@scripts/require.sh cargo linker crates
-	$(CARGO) build --release $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay
+	$(CARGO) build $(LOCKED) $(PROGRAMS)
 
-install: build ## installs the programs into PREFIX/bin
+install: ## builds the programs with optimisation at link time, and installs them into PREFIX/bin
+	@scripts/require.sh cargo linker crates
+	$(CARGO) build --release $(LOCKED) $(PROGRAMS)
 	@install -d "$(PREFIX)/bin"
 	install -m 0755 target/release/airbound target/release/airbound-studies target/release/airbound-relay "$(PREFIX)/bin"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "install: $(PREFIX)/bin is not on PATH";; esac
 
-test: ## runs the tests, documentation examples included
+test: ## runs the tests, documentation examples included; the room's are those of `make room-test`
 	@scripts/require.sh cargo linker crates
-	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace)
+	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace --exclude airbound-room)
 
-test-long: ## runs the tests that take minutes (tests/long.rs): every row of the five papers, with --quick
-	@scripts/require.sh cargo linker crates
-	$(CARGO) test $(LOCKED) --workspace --test long $(ARGS)
+long: ## runs what takes minutes: each row of the five papers with --quick, the laboratory, browsers (.ci/long)
+	@.ci/long $(ARGS)
 
 docs: ## builds the documentation site into target/docs, and asks its search for every scenario key (needs mdBook)
 	@command -v mdbook >/dev/null || { echo "docs: mdBook is missing; install it with: cargo install mdbook --locked" >&2; exit 1; }
@@ -59,7 +63,7 @@ reference: ## writes what is generated in docs/reference anew: commands.md, metr
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates
-	@PROFILE=$(PROFILE) scripts/python.sh test $(ARGS)
+	@scripts/python.sh test $(ARGS)
 
 wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
 	@scripts/require.sh cargo linker crates
@@ -106,19 +110,16 @@ capi: ## builds libairbound into target/capi: header, libraries, pkg-config and 
 	@packaging/library/install.sh target/release target/capi
 	@ls target/capi/include/* target/capi/lib/libairbound*
 
-room: ## builds the program airbound-room beside airbound (a workspace of its own; docs/use/room.md)
-	@scripts/require.sh cargo linker crates
-	$(CARGO) build --release $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room
-	@mkdir -p target/release && cp target/room/release/airbound-room target/release/
+room: ## builds the program airbound-room beside airbound (docs/use/room.md); it needs OpenSSL
+	@scripts/require.sh cargo linker crates openssl
+	$(CARGO) build $(LOCKED) --package airbound-room
 
-room-test: ## checks and tests the room
-	@scripts/require.sh cargo linker clippy crates
-	$(CARGO) fmt --manifest-path crates/room/Cargo.toml --check
-	$(CARGO) clippy $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room --all-targets -- -D warnings
-	$(CARGO) test $(LOCKED) --manifest-path crates/room/Cargo.toml --target-dir target/room $(ARGS)
+room-test: ## tests the room; it needs OpenSSL
+	@scripts/require.sh cargo linker crates openssl
+	$(CARGO) test $(LOCKED) --package airbound-room $(ARGS)
 
 room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromium and npm
-	@crates/room/tests/browsers/run.sh target/release/airbound-room
+	@crates/room/tests/browsers/run.sh target/debug/airbound-room
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates

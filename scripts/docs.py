@@ -8,6 +8,7 @@
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -131,40 +132,52 @@ def lacking(page, number, environment):
 
 def run(only):
     """Runs the `ci` blocks of each page in order, in a fresh copy of the repository."""
-    program = ROOT / "target/release"
+    program = ROOT / "target/debug"
     if not (program / "airbound").exists():
-        sys.exit("docs: there is no target/release/airbound; build it with: make build")
+        sys.exit("docs: there is no target/debug/airbound; build it with: make build")
     # Packages of recipes, where scripts/require.sh put some there.
     environment = os.environ | {"PATH": f"{program}:{ROOT / 'target/recipes/bin'}:{os.environ['PATH']}", "COLUMNS": "100"}
-    failed, count = [], 0
-    for page in pages():
-        own = [(number, block) for at, number, block in commands("ci") if at == page]
-        if not own or (only and named(page) not in only):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(
-                "git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null"
-                f" | tar -x -C {folder}",
-                shell=True, cwd=ROOT, check=True,
-            )
-            for number, block in own:
-                if missing := lacking(page, number, environment):
-                    print(f"SKIPPED {named(page)}:{number}: {', '.join(missing)}", flush=True)
-                    continue
-                count += 1
-                began = time.monotonic()
-                done = subprocess.run(
-                    ["bash", "-euo", "pipefail", "-c", block],
-                    cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                )
-                took = time.monotonic() - began
-                verdict = "ok" if done.returncode == 0 else "FAILED"
-                print(f"{verdict} {named(page)}:{number} ({took:.1f} s)", flush=True)
-                if done.returncode != 0:
-                    failed.append(number)
-                    print(block, done.stdout[-2000:], f"exit code {done.returncode}", sep="\n")
-    print(f"docs: {count} blocks of commands, {len(failed)} failed", file=sys.stderr)
+    wanted = [page for page in pages() if not only or named(page) in only]
+    began, failed, count = time.monotonic(), 0, 0
+    # The commands of a page build on each other; pages do not.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text, ran, wrong in pool.map(lambda page: run_page(page, environment), wanted):
+            print(text, end="", flush=True)
+            count += ran
+            failed += wrong
+    print(f"docs: {count} blocks of commands, {failed} failed, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return not failed
+
+
+def run_page(page, environment):
+    """Runs the `ci` blocks of a page in a copy of the repository; returns what to print, and how many ran and failed."""
+    own = [(number, block) for number, marks, block in blocks(page) if marks[0] == "sh" and marks[1:2] == ["ci"]]
+    if not own:
+        return "", 0, 0
+    text, count, failed = "", 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            "git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null"
+            f" | tar -x -C {folder}",
+            shell=True, cwd=ROOT, check=True,
+        )
+        for number, block in own:
+            if missing := lacking(page, number, environment):
+                text += f"SKIPPED {named(page)}:{number}: {', '.join(missing)}\n"
+                continue
+            count += 1
+            began = time.monotonic()
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block],
+                cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            )
+            took = time.monotonic() - began
+            verdict = "ok" if done.returncode == 0 else "FAILED"
+            text += f"{verdict} {named(page)}:{number} ({took:.1f} s)\n"
+            if done.returncode != 0:
+                failed += 1
+                text += f"{block}\n{done.stdout[-2000:]}\nexit code {done.returncode}\n"
+    return text, count, failed
 
 
 def search():

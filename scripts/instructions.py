@@ -59,12 +59,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--renew", action="store_true", help="write the counts to scripts/instructions.json")
     parser.add_argument("--commit", help="with --renew: the commit that --airbound was built from")
-    parser.add_argument("--airbound", default=os.environ.get("AIRBOUND", str(ROOT / "target/release/airbound")))
+    parser.add_argument("--airbound", default=os.environ.get("AIRBOUND", str(ROOT / "target/debug/airbound")))
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         sys.exit("instructions: valgrind is not installed; apt-get install -y --no-install-recommends valgrind")
     if not os.access(options.airbound, os.X_OK):
-        sys.exit(f"instructions: {options.airbound} is missing; cargo build --release -p airbound-cli")
+        sys.exit(f"instructions: {options.airbound} is missing; make build")
 
     last = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"commit": "", "compiler": "", "millions": {}}
     here = compiler()

@@ -3,7 +3,6 @@
 # test   builds the package into a virtual environment ($VENV, else .venv), then runs pytest and the type checker.
 # wheel  builds the wheel for distribution in dist (built on Debian 12: glibc 2.35 and newer), adds completions and manual pages, prints
 #        its requirements, and tries it in the bare file systems listed in ROOTS.
-# PROFILE is the cargo profile of the tested build: "quick", or "release", which reuses the command's build.
 # Without Python 3.10 or the packages of the tests the step is skipped with exit code 0; with REQUIRED=1 that is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +10,6 @@ cd "$(dirname "$0")/.."
 VENV=${VENV:-.venv}
 REQUIRED=${REQUIRED:-0}
 PYTHON=${PYTHON:-python3}
-PROFILE=${PROFILE:-quick}
 
 skip() {
     printf 'SKIPPED: %s\n' "$*" >&2
@@ -52,7 +50,7 @@ maturin() { PATH="$PWD/$VENV/bin:$PATH" VIRTUAL_ENV="$PWD/$VENV" "$VENV/bin/matu
 
 test_package() {
     environment
-    maturin develop --quiet --profile "$PROFILE"
+    maturin develop --quiet
     "$VENV/bin/python" -m pytest "$@"
     "$VENV/bin/python" -m mypy
 }

@@ -2,7 +2,7 @@
 # Usage: scripts/require.sh TOOL...
 # Checks that each tool is installed. Installs Debian packages (as root), rustup components and crates; for other missing tools it prints
 # how to install them, and exits with 1.
-# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only), qemu-arm64 (for its --arch arm64); chromium aioquic (for recipes of docs/use/emulate.md)
+# Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only), qemu-arm64 (for its --arch arm64); openssl (for the room); chromium aioquic (for recipes of docs/use/emulate.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -112,6 +112,14 @@ require_qemu_arm64() {
         "sudo apt-get install --no-install-recommends qemu-system-arm gcc-aarch64-linux-gnu"
 }
 
+# The room's cryptography.
+require_openssl() {
+    local header='#include <openssl/ssl.h>'
+    echo "$header" | cc -E - >/dev/null 2>&1 && has pkg-config && return
+    debian libssl-dev pkg-config && return
+    fail "OpenSSL's headers and pkg-config (for the room only)" "sudo apt-get install libssl-dev pkg-config"
+}
+
 require_chromium() {
     has chromium && return
     debian chromium && has chromium && return
@@ -135,6 +143,7 @@ for tool in "$@"; do
         clippy) require_component clippy clippy rust-clippy ;;
         qemu) require_qemu ;;
         qemu-arm64) require_qemu_arm64 ;;
+        openssl) require_openssl ;;
         chromium) require_chromium ;;
         aioquic) require_aioquic ;;
         *)

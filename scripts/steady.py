@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lists the rows whose verdict is the same in ten quick reproductions with ten seeds: studies/data/steady.
 
-Usage: scripts/steady.py [PAPER ...]     needs target/release/airbound (make build)
+Usage: scripts/steady.py [PAPER ...]     needs target/debug/airbound (make build)
 
 Plum's rows have to be the same over the measured traces, where they are beside the project, and over synthetic ones.
 """
@@ -19,7 +19,7 @@ SEEDS = range(1, 11)
 
 def verdicts(paper: str, seed: int, page: pathlib.Path, place: pathlib.Path) -> dict[str, str]:
     """The verdicts of a quick reproduction in a folder, by claim and metric."""
-    program = ROOT / "target/release/airbound"
+    program = ROOT / "target/debug/airbound"
     command = [program, "reproduce", paper, "--quick", "--json", "--seed", str(seed), "--out", page]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, cwd=place)
     if done.returncode not in (0, 1):

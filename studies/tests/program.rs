@@ -1,8 +1,6 @@
 //! The program, as `airbound` starts it.
 
-mod place;
-
-use place::Place;
+use crate::place::Place;
 
 /// Expects exit code 2 with one sentence, nothing printed and nothing left behind; returns the sentence.
 fn refuse(arguments: &[&str]) -> String {

@@ -426,7 +426,7 @@ fn a_demand_that_the_queue_cannot_work_with_is_refused() {
 }
 
 /// Verdicts of the engine in half a second of a VR stream beside bulk, one line for each queue and fault. Intended changes are accepted
-/// with `INSTA_UPDATE=always cargo test -p airbound-agent --test closed_loop`, and reviewed like code.
+/// with `INSTA_UPDATE=always cargo test -p airbound-agent --test all closed_loop`, and reviewed like code.
 #[test]
 fn verdicts_are_golden() {
     let queues = [

@@ -1,13 +1,11 @@
 //! The header and the layout of the interface are those that are committed. `AIRBOUND_RENEW=1` writes both anew.
 #![allow(clippy::print_stderr)]
 
-mod toolchain;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use toolchain::{compiler, library_folder};
+use crate::toolchain::{compiler, library_folder};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -22,7 +20,7 @@ fn compare(file: &Path, text: &str) {
     let line = committed.lines().zip(text.lines()).find(|(committed, now)| committed != now);
     assert!(
         committed == text,
-        "{} is not that of the sources, first at {line:?}; if intended: AIRBOUND_RENEW=1 cargo test -p airbound-capi --test interface",
+        "{} is not that of the sources, first at {line:?}; if intended: AIRBOUND_RENEW=1 cargo test -p airbound-capi --test all interface",
         file.display()
     );
 }

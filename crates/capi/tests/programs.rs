@@ -1,14 +1,12 @@
 //! Programs in C and C++ against the libraries: plainly, under AddressSanitizer, under valgrind. A missing tool is SKIPPED.
 #![allow(clippy::print_stderr)]
 
-mod toolchain;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::toolchain::{compiler, library_folder};
 use tempfile::TempDir;
-use toolchain::{compiler, library_folder};
 
 const STRICT: [&str; 5] = ["-O1", "-g", "-Wall", "-Wextra", "-Werror"];
 

@@ -1,10 +1,9 @@
 //! Law and a classic link in one category, under any order of reports: packets are conserved, the hardware holds at most its limit,
 //! and a flow's packets arrive in order although it changes sides.
 
-mod link_parts;
-
 use std::collections::BTreeMap;
 
+use crate::link_parts::{Packet, Watched, packet};
 use airbound_control::classify::Verdict;
 use airbound_control::frame::{Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
@@ -16,7 +15,6 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
-use link_parts::{Packet, Watched, packet};
 use proptest::prelude::*;
 
 type Queue = AnyQueue<Packet>;

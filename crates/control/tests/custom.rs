@@ -1,7 +1,5 @@
 //! Custom deciders with arbitrary answers: no packet is lost or sent twice, and nothing panics.
 
-mod queue_calls;
-
 use airbound_control::frame::TxReport;
 use airbound_control::frame::{Attempt, RateChain};
 use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
@@ -15,7 +13,7 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{Legacy, Rate};
 use bolero::TypeGenerator;
 
-use queue_calls::Calls as _;
+use crate::queue_calls::Calls as _;
 
 /// Pseudorandom answers from a number (xorshift).
 #[derive(Debug, Clone)]

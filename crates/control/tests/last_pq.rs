@@ -1,7 +1,5 @@
 //! LAST-PQ's scheduler: order, charging, and the effect on other flows.
 
-mod queue_calls;
-
 use airbound_control::frame::RateChain;
 use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
@@ -13,7 +11,7 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
 
-use queue_calls::Calls as _;
+use crate::queue_calls::Calls as _;
 
 const BE: Category = Category::Be;
 const PHONE: StationId = StationId(1);

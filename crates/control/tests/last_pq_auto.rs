@@ -1,13 +1,11 @@
 //! LAST-PQ with `protect = "auto"`: demands follow the pattern of a flow, and never replace configured ones.
 
-mod queue_calls;
-
 use airbound_control::frame::{FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Demand, Protection, Queue, QueueConfig};
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
-use queue_calls::Calls as _;
+use crate::queue_calls::Calls as _;
 
 const STREAM: FlowId = FlowId(3);
 const OTHER: FlowId = FlowId(4);

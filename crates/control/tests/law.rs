@@ -1,9 +1,8 @@
 //! Law under any order of calls: packets are conserved, the number of PSDUs is limited, and every descriptor keeps its limits.
 
-mod link_parts;
-
 use std::collections::BTreeMap;
 
+use crate::link_parts::{Packet, Watched, packet};
 use airbound_control::frame::{DropReason, Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{Law, LawConfig, Link, LinkConfig, Returned, Room};
@@ -16,7 +15,6 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::psdu_size;
 use airbound_wifi::rate::{Format, Width};
 use bolero::TypeGenerator;
-use link_parts::{Packet, Watched, packet};
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {

@@ -3,10 +3,9 @@
 
 // The watched queue is not used here.
 #[allow(dead_code)]
-mod link_parts;
-
 use std::collections::VecDeque;
 
+use crate::link_parts::{Packet, packet};
 use airbound_control::frame::FlowId;
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::law::Classic;
@@ -19,7 +18,6 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{Format, Width};
 use airbound_wifi::timing::ppdu_duration;
-use link_parts::{Packet, packet};
 use proptest::prelude::*;
 
 /// SIFS and a block ack at 6 Mbit/s.

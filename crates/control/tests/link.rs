@@ -1,9 +1,8 @@
 //! A composed link under any order of calls: packets are conserved, and every descriptor obeys the rules of aggregation.
 
-mod link_parts;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::link_parts::{Packet, Watched, packet};
 use airbound_control::frame::{DropReason, Dropped, FlowId, StationId};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{Composed, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
@@ -19,7 +18,6 @@ use airbound_wifi::mpdu::{DELIMITER, psdu_size};
 use airbound_wifi::rate::{Format, Width};
 use airbound_wifi::timing::PpduTiming;
 use bolero::TypeGenerator;
-use link_parts::{Packet, Watched, packet};
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {

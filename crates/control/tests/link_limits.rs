@@ -2,10 +2,9 @@
 //! after it has exceeded a limit, nor after its last permitted try.
 
 #[allow(dead_code)]
-mod link_parts;
-
 use std::collections::BTreeMap;
 
+use crate::link_parts::{Packet, packet};
 use airbound_control::frame::{DropReason, Dropped};
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{Composed, Link, LinkConfig, LowerQueue, Returned, Room, TimeLimits};
@@ -15,7 +14,6 @@ use airbound_units::{Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
-use link_parts::{Packet, packet};
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {

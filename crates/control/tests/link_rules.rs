@@ -1,8 +1,7 @@
 //! Single rules of a composed link, each checked with numbers.
 
+use crate::link_parts::{Packet, Watched, packet};
 #[allow(dead_code)]
-mod link_parts;
-
 use airbound_control::frame::StationId;
 use airbound_control::frame::{TxDescriptor, TxReport};
 use airbound_control::link::{Composed, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
@@ -13,7 +12,6 @@ use airbound_wifi::ampdu::AmpduLimits;
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::{GuardInterval, Rate, Width};
-use link_parts::{Packet, Watched, packet};
 
 const NOW: Instant = Instant::from_nanos(1_000_000_000);
 const BE: Category = Category::Be;

@@ -1,14 +1,12 @@
 //! Every queue under any order of calls: packets are conserved, the backlog is exact, and no packet is lost.
 
-mod queue_calls;
-
 use airbound_control::frame::{Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::queue::{AnyQueue, Demand, Direction, Eligibility, Queue, QueueConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 use bolero::TypeGenerator;
 
-use queue_calls::Calls as _;
+use crate::queue_calls::Calls as _;
 
 #[derive(Debug, Clone, TypeGenerator)]
 enum Op {

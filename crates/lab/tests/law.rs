@@ -1,7 +1,5 @@
 //! Law in the access point's driver: its bound holds, every frame is completed once, and no receiver waits for a lost frame.
 
-mod driver;
-
 use std::collections::BTreeMap;
 
 use airbound_control::link::LawConfig;
@@ -11,7 +9,7 @@ use airbound_lab::plan::{self, Driver};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 
-use driver::{HT, data_frame, us};
+use crate::driver::{HT, data_frame, us};
 
 /// Two stations with a signal-to-noise ratio each, and a queue of the scheme.
 fn scenario(snr: [&str; 2], queue: &str) -> Scenario {

@@ -1,7 +1,5 @@
 //! The medium without a kernel: timing of exchanges, and completion of every frame.
 
-mod driver;
-
 use airbound_lab::channel::{COMMAND_SIZE, Command, EVENT_SIZE, Event, Frame, Step};
 use airbound_lab::log::Row;
 use airbound_lab::medium::Medium;
@@ -9,7 +7,7 @@ use airbound_scenario::{Overrides, Scenario};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;
 
-use driver::{HT, data_frame, us};
+use crate::driver::{HT, data_frame, us};
 
 const VHT: u8 = 2;
 

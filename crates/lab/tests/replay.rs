@@ -1,8 +1,6 @@
 //! Driver events replayed through the medium, with golden listings of its commands and rows.
 //!
-//! Intended changes are accepted with `INSTA_UPDATE=always cargo test -p airbound-lab --test replay`, and reviewed like code.
-
-mod driver;
+//! Intended changes are accepted with `INSTA_UPDATE=always cargo test -p airbound-lab --test all replay`, and reviewed like code.
 
 use std::fmt::Write;
 
@@ -12,7 +10,7 @@ use airbound_lab::medium::Medium;
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::Instant;
 
-use driver::{HT, data_frame, us};
+use crate::driver::{HT, data_frame, us};
 
 const VHT: u8 = 2;
 const RTS: u8 = 0x20;

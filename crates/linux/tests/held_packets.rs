@@ -2,15 +2,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr, reason = "reports what is skipped")]
 
-mod bed;
-
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
+use crate::bed::{self, Bed, Rule};
 use airbound_linux::nfqueue::{Layer, PacketId, Queue, QueueConfig};
 use airbound_linux::packet::Headers;
 use airbound_units::ByteCount;
-use bed::{Bed, Rule};
 
 const QUEUE: u16 = 64_901;
 const PORT: u16 = 9100;

@@ -1,12 +1,10 @@
 //! Truncated, altered and foreign files give errors, without panics and endless loops.
 
-mod example;
-
+use crate::example::{info, packet, performance, summary};
 use airbound_record::{
     Encoding, Existing, FrameRow, PacketRow, RecordError, Recorder, RunFolder, TableReader, Tables,
     find_packet,
 };
-use example::{info, packet, performance, summary};
 use std::path::{Path, PathBuf};
 
 fn packets(dir: &Path) -> PathBuf {

@@ -1,7 +1,6 @@
 //! Latencies: quantiles within their error, splits that sum exactly.
 
-mod example;
-
+use crate::example;
 use airbound_record::{Fate, HopRow, LatencyHistogram, PacketRow, Resolution, Split, Stage};
 use airbound_units::{Instant, Span};
 use proptest::prelude::*;

@@ -1,12 +1,10 @@
 //! A record is read as written, with each encoding, and replaces an earlier run only when complete.
 
-mod example;
-
+use crate::example::{frame, hop, info, packet, performance, series, summary, txop};
 use airbound_record::{
     Component, DistributionRow, Encoding, Existing, FlowLatency, FrameRow, HopRow, PacketRow, RecordError,
     Recorder, RunFolder, SeriesRow, Split, Stage, TableReader, Tables, TxopRow, find_hops, find_packet,
 };
-use example::{frame, hop, info, packet, performance, series, summary, txop};
 
 const PACKETS: u64 = 300_000;
 

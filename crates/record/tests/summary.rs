@@ -1,7 +1,6 @@
 //! The summary's bytes are an interface: a change affects every reader.
 
-mod example;
-
+use crate::example;
 use airbound_record::{
     FlowSummary, FoundSummary, Jain, LatencyStats, Performance, RecordError, RunFolder, Summary,
 };

@@ -1,13 +1,11 @@
 //! Shares of the air in virtual time, over an access point that aggregates.
 
-mod world;
-
+use crate::world::share::{equal_airtime, measure};
+use crate::world::{self, Air, Way, World};
 use airbound_relay::protocol::{Event, Transmit};
 use airbound_senders::allocation::{ReceiverId, Report};
 use airbound_senders::stream::{Feedback, Sample};
 use airbound_units::{ByteCount, Span};
-use world::share::{equal_airtime, measure};
-use world::{Air, Way, World};
 
 fn over_air(phy: &[u64]) -> World {
     World::new(phy.len(), Way { air: Some(Air::new(phy)), ..Way::default() }, 3)

@@ -1,13 +1,11 @@
 //! Both ends in virtual time: what is lost, reordered, replayed, forged, moved or restarted between them.
 
-mod world;
-
 use std::net::SocketAddr;
 
+use crate::world::{Way, World, address, key};
 use airbound_relay::protocol::{Event, Gone, Transmit};
 use airbound_units::Span;
 use proptest::prelude::*;
-use world::{Way, World, address, key};
 
 fn joined(count: usize, way: Way) -> World {
     let mut world = World::new(count, way, 1);

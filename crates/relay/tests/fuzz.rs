@@ -1,12 +1,10 @@
 //! Both ends under any bytes and any order of calls.
 
-mod world;
-
+use crate::world::{Way, World, address, key};
 use airbound_relay::protocol::{
     Answer, Client, ClientConfig, Edge, EdgeConfig, Entropy, HEADER, HELLO_LENGTH, Header, Hello, Transmit,
 };
 use airbound_units::{Instant, Span};
-use world::{Way, World, address, key};
 
 /// A packet that was on its way, some of whose bytes are exchanged.
 fn changed(packet: &[u8], changes: &[(u16, u8)]) -> Vec<u8> {

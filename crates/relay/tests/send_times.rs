@@ -1,11 +1,9 @@
 //! Packets handed to a kernel before their time (SO_TXTIME): the same pacing, and fewer turns of the edge.
 
-mod world;
-
+use crate::world::share::measure;
+use crate::world::{Air, Way, World};
 use airbound_relay::protocol::EdgeConfig;
 use airbound_units::{BitRate, Span};
-use world::share::measure;
-use world::{Air, Way, World};
 
 const AHEAD: Span = Span::from_millis(1);
 

@@ -1,12 +1,10 @@
 //! A sender with a rate control of its own, that of the library, behind the relay: two controllers in series.
 
-mod world;
-
+use crate::world::{Air, Way, World};
 use airbound_relay::protocol::EdgeConfig;
 use airbound_senders::allocation::{ReceiverId, Stamps};
 use airbound_senders::stream::{Arrival, ReceiverConfig, StreamConfig, StreamReceiver, StreamSender};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
-use world::{Air, Way, World};
 
 /// Payload of a packet in bytes.
 const PACKET: usize = 1172;

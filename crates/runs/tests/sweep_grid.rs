@@ -1,11 +1,9 @@
 //! Reading of grid files: allowed contents, defaults, and error messages.
 
-mod place;
-
 use std::path::Path;
 
+use crate::place::{GRID, Place};
 use airbound_runs::sweep::{Changes, Grid};
-use place::{GRID, Place};
 
 /// A grid over the small scenario with these lines below `[axes]`.
 fn axes(lines: &str) -> String {

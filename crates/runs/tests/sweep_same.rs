@@ -1,11 +1,9 @@
 //! The files of a sweep depend on its grid and on nothing else: not on threads, order, interruptions, or where runs were made.
 
-mod place;
-
+use crate::place::{GRID, Place};
 use airbound_random::Key as Draws;
 use airbound_runs::RunsError;
 use airbound_runs::sweep::{Job, execute, local};
-use place::{GRID, Place};
 
 /// A rule to stop, so that the number of runs depends on results.
 fn until(percent: &str) -> String {

@@ -1,10 +1,8 @@
 //! Errors of a scenario are one sentence each, with place, key and allowed values.
 
-mod sentence;
-
 use airbound_scenario::{Overrides, Scenario};
 
-use sentence::{GOOD, check};
+use crate::sentence::{GOOD, check};
 
 /// The good scenario with one line replaced.
 fn with(old: &str, new: &str) -> String {

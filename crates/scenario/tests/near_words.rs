@@ -1,10 +1,8 @@
 //! Words of data sheets and of other tools: accepted where they mean one thing, else answered with the key that is meant.
 
-mod sentence;
-
+use crate::sentence::{self, GOOD};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_wifi::Format;
-use sentence::GOOD;
 
 /// The scenario without an error, at the newest standard and with other words.
 fn changed(old: &str, new: &str) -> String {

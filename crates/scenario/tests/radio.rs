@@ -1,9 +1,7 @@
 //! Errors of `[radio]`, one sentence each.
 
-mod sentence;
-
+use crate::sentence::{GOOD, check};
 use airbound_scenario::{Overrides, Scenario};
-use sentence::{GOOD, check};
 
 #[test]
 fn the_radio_is_checked() {

@@ -2,6 +2,7 @@
 
 mod allocation_life;
 mod allocation_model;
+mod allocation_ops;
 mod allocation_reports;
 mod conference_cone;
 mod conference_optimum;
@@ -9,8 +10,10 @@ mod gcc;
 mod gcc_pacer;
 mod plum;
 mod room;
+mod room_ops;
 mod rtp_fec;
 mod rtp_nack;
+mod rtp_ops;
 mod rtp_path;
 mod stream_latency;
 mod stream_life;

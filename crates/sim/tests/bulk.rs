@@ -95,7 +95,7 @@ fn bulk_transfers_are_found_and_nothing_else() {
     }
 }
 
-/// The figures of `docs/results/law.md`: `cargo test -p airbound-sim --release --test bulk -- --ignored --nocapture`.
+/// The figures of `docs/results/law.md`: `cargo test -p airbound-sim --release --test all bulk -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes a minute; prints a table"]
 // Its purpose is to print the table.

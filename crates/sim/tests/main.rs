@@ -24,6 +24,7 @@ mod scenario_conference;
 mod simulate;
 mod small_queue;
 mod surroundings;
+mod trace_reading;
 mod trace_shipped;
 mod traffic;
 mod transmit_path;

@@ -1,6 +1,6 @@
 //! The formulas of the shipped traces.
 //!
-//! `AIRBOUND_WRITE_TRACES=1 cargo test -p airbound-sim --test trace_shipped` writes the files again.
+//! `AIRBOUND_WRITE_TRACES=1 cargo test -p airbound-sim --test all trace_shipped` writes the files again.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! The compilers of C and C++, and the libraries under test.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -64,7 +64,7 @@ fn the_reference_page_is_what_the_help_says() {
     let mut program = super::Cli::command();
     program.build();
     let text = format!(
-        "# Commands\n\nEvery command and option, as `--help` says it.\n\n{}\n## Options of all commands\n\n{}\n{}",
+        "# Commands\n\nEvery command and option, as `--help` says it.\n\n{}\n## Options of all commands\n\n{}{}",
         reference::table("airbound", &program),
         reference::arguments(&program, |_| true),
         reference::sections("airbound", &program)

@@ -1,5 +1,4 @@
 //! Queues driven one packet and one fact at a time.
-#![allow(dead_code, reason = "each test file uses some of it")]
 
 use airbound_control::frame::{Dropped, PlainPacket, StationId, TxDescriptor, TxReport};
 use airbound_control::queue::{Direction, Eligibility, Fact, Queue, Sink, Turn};

@@ -1,7 +1,5 @@
 //! A small scenario, grids over it, and sweeps of them in a folder of their own.
 
-#![allow(dead_code, reason = "every test program takes what it needs")]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use airbound_agent::engine::{State, WindowConfig};
 use airbound_units::Span;
 
-use crate::kernel::World;
-use crate::{config, last_pq, millis, vr_beside_bulk};
+use super::kernel::World;
+use super::{config, last_pq, millis, vr_beside_bulk};
 
 /// A world in which packets may go through, with the demand of 20 ms.
 fn world(rates: &[u64]) -> World {
@@ -73,7 +73,7 @@ fn packets_that_went_through_are_a_part_of_the_window() {
     let mut world = world(&[65]);
     lone(&mut world, 200);
     // A second of packets to a station that does not answer: they stay below.
-    let rate = world.rates.remove(&crate::mac(1)).expect("a station");
+    let rate = world.rates.remove(&super::mac(1)).expect("a station");
     for _ in 0..200 {
         world.send(1, 1, 1200, Some(0));
     }
@@ -87,7 +87,7 @@ fn packets_that_went_through_are_a_part_of_the_window() {
     assert_eq!(world.held() + below, 200);
     world.pass(millis(440));
     assert!(world.held() > 0 && world.held() + below < 200 && !world.is_through());
-    world.rates.insert(crate::mac(1), rate);
+    world.rates.insert(super::mac(1), rate);
     world.pass(millis(2000));
     assert_eq!(world.held(), 0);
     assert!(world.is_through());

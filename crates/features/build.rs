@@ -1,0 +1,3 @@
+//! Lets the manifest name features of libraries of procedural macros.
+
+fn main() {}

@@ -1,0 +1,6 @@
+//! The tests of the laboratory: one program, which links once.
+
+mod driver;
+mod law;
+mod medium;
+mod replay;

@@ -1,0 +1,9 @@
+//! The tests of scenarios: one program, which links once.
+
+mod errors;
+mod mistakes;
+mod near_words;
+mod radio;
+mod round_trip;
+mod sentence;
+mod shipped;

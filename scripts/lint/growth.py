@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Compares lines of code and words of Markdown (scripts/lines) with the figures of growth.json.
+
+usage: growth.py [--renew REASON]
+
+More than there stands is an error. --renew writes today's figures: with a reason where one of them rises, which the commit shows.
+"""
+import argparse
+import importlib.machinery
+import json
+import sys
+
+import workspace
+
+STORED = workspace.HERE / "growth.json"
+lines = importlib.machinery.SourceFileLoader("lines", str(workspace.ROOT / "scripts/lines")).load_module()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--renew", metavar="REASON")
+    arguments = parser.parse_args()
+    counted = lines.count(None)
+    now = {"code lines": counted["lines"]["all"], "words": counted["words"]["pages"]}
+    stored = json.loads(STORED.read_text())
+    more = [name for name in now if now[name] > stored[name]]
+    if arguments.renew is not None:
+        if more and not arguments.renew.strip():
+            sys.exit(f"growth: {' and '.join(more)} rise: name a reason")
+        reason = arguments.renew if more else stored.get("reason", "")
+        STORED.write_text(json.dumps(now | {"reason": reason}, indent=2) + "\n")
+        return
+    for name, figure in now.items():
+        print(f"{name}: {figure}, allowed {stored[name]}")
+    if more:
+        sys.exit(f"growth: more {' and '.join(more)} than allowed; take something away, or: scripts/lint/growth.py --renew 'REASON'")
+
+
+if __name__ == "__main__":
+    main()
