@@ -101,7 +101,7 @@ fn write_section(text: &mut String, name: &str, command: &Command) {
             let _ = write!(text, "`{line}`\n\n");
         }
         let options = arguments(command, |argument| !argument.is_global_set() && !is_of_clap(argument));
-        let _ = write!(text, "{options}{}\n", remarks(command).trim_start_matches('\n'));
+        let _ = writeln!(text, "{options}{}", remarks(command).trim_start_matches('\n'));
     }
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         write_section(text, &format!("{name} {}", inner.get_name()), inner);
