@@ -8,7 +8,7 @@
 # `static`, `wheel` and `capi` are for others, and optimise at link time.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test long docs python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
+.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -21,6 +21,7 @@ TARGET ?= trace_reading::trace_reading_never_panics
 SECONDS ?= 60
 MINUTES ?= 10
 PROCESSORS ?=
+PROGRAMS = --package airbound-cli --package airbound-studies --package airbound-relay
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,8 +30,6 @@ help: ## lists these targets
 demo: ## builds the program and compares schemes on a congested access point, with a report
 	@scripts/require.sh cargo linker crates
 	$(CARGO) run $(LOCKED) --package airbound-cli -- demo $(ARGS)
-
-PROGRAMS = --package airbound-cli --package airbound-studies --package airbound-relay
 
 build: ## builds the programs airbound, airbound-studies and airbound-relay (target/debug, optimised)
 	@scripts/require.sh cargo linker crates
@@ -55,6 +54,11 @@ docs: ## builds the documentation site into target/docs, and asks its search for
 	@scripts/docs.py check
 	mdbook build
 	@scripts/docs.py search
+
+reference: ## writes what is generated in docs/reference anew: commands.md, metrics of sweeps and of the agent
+	@scripts/require.sh cargo linker crates
+	AIRBOUND_RENEW=1 $(CARGO) test $(LOCKED) --lib $(addprefix --package airbound-,cli studies relay runs agent) the_reference_page
+	@scripts/require.sh openssl && AIRBOUND_RENEW=1 $(CARGO) test $(LOCKED) --package airbound-room the_reference_page
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates

@@ -167,8 +167,31 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::{env, fs};
+
+    use airbound_arguments::reference;
+
     use super::*;
     use crate::snapshot::RuleView;
+
+    #[test]
+    fn the_reference_page_lists_every_metric() {
+        let mut page_text = "| metric | meaning |\n|---|---|\n".to_owned();
+        for line in text(&Snapshot::default()).lines() {
+            if let Some((name, help)) = line.strip_prefix("# HELP ").and_then(|line| line.split_once(' ')) {
+                page_text += &format!("| `{name}` | {} |\n", help.trim_end_matches('.'));
+            }
+        }
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/agent-keys.md");
+        let found = fs::read_to_string(&page).expect("the page");
+        let wanted = reference::with_block(&found, &page_text).expect("the block");
+        if env::var_os(reference::RENEW).is_some() {
+            fs::write(&page, &wanted).expect("written");
+        } else {
+            assert!(found == wanted, "{} is not what the code says; run: make reference", page.display());
+        }
+    }
 
     #[test]
     fn every_line_is_a_sample_or_a_comment() {

@@ -1,6 +1,5 @@
-//! Wrong arguments in one sentence: what is wrong, and what is allowed, as all errors of Airbound's programs are.
-//!
-//! clap says it in several paragraphs, with the usage and hints.
+//! Wrong arguments in one sentence: what is wrong, and what is allowed, as all errors of Airbound's programs are. clap says it in
+//! several paragraphs, with the usage and hints. [`reference`] makes the pages of commands from the same declarations.
 //!
 //! ```
 //! use clap::{Arg, Command};
@@ -10,6 +9,8 @@
 //! assert_eq!(sentence, "unexpected argument '--sed' found; a similar argument exists: '--seed'; see --help");
 //! ```
 #![forbid(unsafe_code)]
+
+pub mod reference;
 
 use std::error::Error;
 use std::num::{IntErrorKind, ParseIntError};

@@ -7,6 +7,8 @@ pub(crate) mod emulate;
 #[cfg(target_os = "linux")]
 pub(crate) mod lab;
 pub(crate) mod sweep;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,7 +35,28 @@ Examples:
   airbound run trace-vr --trace trace1.log       one scheme over a measured trace
   airbound check my.toml                         errors of a scenario, and its defaults
 
-Exit codes: 0 success; 1 a check failed, or a defect of airbound; 2 wrong input."
+reproduce, validate, lab demo, lab faults and plan --check are commands of the program airbound-studies, relay of airbound-relay, \
+room and allocator of airbound-room: the one beside this program, else the one on PATH. lab, emulate, agent and relay exist on \
+Linux only.
+
+Exit codes:
+  0    success
+  1    a check failed: a row outside its tolerance, a missed aim, a demand that cannot be met
+  1    a defect of airbound, or an agent that hung or failed
+  2    wrong input, or something that the system refuses
+  130  Ctrl-C; what was not finished is removed, a sweep keeps what is done
+
+Errors are one line on standard error that begins with \"airbound: \".
+
+Environment variables:
+  COLUMNS                  width of tables, 40 to 400; else the terminal's, else 100
+  BROWSER                  program that opens a page; else xdg-open, open
+  PATH                     where QEMU, apt, gcc and the other programs are found
+  AIRBOUND_PYTHON          sweep --on: Python with the package; else python3
+  AIRBOUND_DEBIAN_ARCHIVE  lab: Debian's archive, where the host's apt has none
+  XDG_CACHE_HOME, HOME     lab: the user's cache, $XDG_CACHE_HOME, else ~/.cache
+
+docs/reference/file-formats.md#writing says how files and folders are written, and which are never replaced."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -107,7 +130,8 @@ Examples:
   airbound init flat.toml --yes                  asks nothing: a flat of four stations
   airbound init flat.toml --wifi 6 --wire '1 Gbit/s' --place laptop:3:download+call --place tv:7:film
 
-Uses: download, upload, film, web, call, voice, cloud-game, headset, remote-desktop, game.")]
+Uses: download, upload, film, web, call, voice, cloud-game, headset, remote-desktop, game. Cloud games and headsets demand 20 ms, remote \
+desktops and games 30 ms.")]
 pub(crate) struct Init {
     /// File to write, which must not exist; - prints the scenario
     #[arg(default_value = "my-network.toml")]
@@ -148,7 +172,9 @@ impl Init {
 #[command(after_help = "\
 Examples:
   airbound completions bash > ~/.local/share/bash-completion/completions/airbound
-  airbound completions fish > ~/.config/fish/completions/airbound.fish")]
+  airbound completions fish > ~/.config/fish/completions/airbound.fish
+
+The Debian package installs those of bash, fish and zsh. `airbound-relay completions` and `airbound-relay man` do the same for that program.")]
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
@@ -192,13 +218,13 @@ impl Source {
 /// Changes of a scenario.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Changes {
-    /// Change a value of the scenario; repeatable
+    /// Change a value of the scenario (docs/reference/scenario-keys.md); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
     /// Trace of the first station whose channel is a trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
-    /// Random seed [default: that of the scenario]
+    /// Random seed, 0 to 2^63 - 1 [default: that of the scenario]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
@@ -222,13 +248,13 @@ impl Changes {
 /// Number of runs, parallel jobs, and logs.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Effort {
-    /// Number of seeds, counted up from the first
+    /// Number of seeds, counted up from the first; 1 to 10000
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Log packets to packets.parquet and transmissions to txops.parquet
+    /// Log packets to packets.parquet and transmissions to txops.parquet [default: of one run yes, of several no]
     #[arg(long, overrides_with = "no_packet_log")]
     pub(crate) log_packets: bool,
     /// Log neither packets nor transmissions
@@ -255,12 +281,14 @@ impl Effort {
 #[command(after_help = "\
 Examples:
   airbound demo
-  airbound demo --out my-demo")]
+  airbound demo --out my-demo
+
+Compares fifo, codel, pie, linux, last-pq and wqm on the scenario vr-congested, and leaves a report.")]
 pub(crate) struct Demo {
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = "runs/demo")]
     pub(crate) out: PathBuf,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Open the report in the browser
@@ -282,18 +310,22 @@ control (fixed, ideal, minstrel-ht, llra, thompson), a sender (cubic, reno, bbr,
 law is queue and rate control in one. Other slots keep \
 the scenario's choice.
 
+A run of two minutes and more whose packet log is estimated at more than 0.1 GB says so. Above 1 GB it is refused until --log-packets or \
+--no-packet-log decides. The estimate comes from two seconds of the run and is right within a factor of three.
+
 The folder holds scenario.toml (resolved), summary.json, performance.json, report.html and the tables in \
-Parquet. An earlier run in it is replaced; a folder that holds anything else is left alone.")]
+Parquet (docs/reference/file-formats.md). An earlier run in it is replaced; a folder that holds anything else is left alone. With several \
+seeds it is the folder of a comparison.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) source: Source,
     /// Scheme, such as pie or pie+minstrel-ht+bbr [default: that of the scenario]
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// Folder for the results [default: runs/SCENARIO-SCHEME]
+    /// Folder for the results; with --seed N -seedN is added [default: runs/SCENARIO-SCHEME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the air as a radiotap capture, for Wireshark
+    /// Write the air of one seed as a radiotap capture, for Wireshark; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     #[command(flatten)]
@@ -313,14 +345,17 @@ Examples:
   airbound compare my.toml --json | jq '.runs[].summary.flows[0].latency_ms.p99'
 
 Every scheme meets the same channel: fading, shadowing and interference depend on the seed and the time \
-only. Costs are counted against the scheme of the scenario (linux unless it says otherwise).")]
+only. Costs are counted against the scheme of the scenario (linux unless it says otherwise) if it is compared, else against the first.
+
+Without --schemes these are the `schemes` of the scenario. Where it has none, the default is extended by what is made for its traffic: \
+last-pq for latency demands, law for real-time video, wqm for transfers without a limit. docs/understand/verdicts.md explains the verdict.")]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Schemes to compare, or all [default: those of the scenario and what its traffic suggests]
+    /// Schemes to compare, or all: every queue and law [default: those of the scenario and what its traffic suggests]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
-    /// Test the bottleneck of the verdict: take its cause away and run again
+    /// Test the bottleneck of the verdict, and its advice: take the cause away and run again
     #[arg(long)]
     pub(crate) why: bool,
     /// Folder for the results [default: runs/SCENARIO]
@@ -338,7 +373,10 @@ pub(crate) struct Compare {
 Examples:
   airbound check my.toml
   airbound check vr-congested > my.toml          a scenario of one's own, to be changed
-  airbound check my.toml --set air.width=\"80 MHz\" --json")]
+  airbound check my.toml --set air.width=\"80 MHz\" --json
+
+Prints a scenario file, with --json the same as JSON. Of a wrong scenario it names all mistakes at once, up to 50, each in a line with \
+its place and key; other commands name the first.")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) source: Source,
@@ -351,7 +389,7 @@ Examples:
   airbound list scenarios
   airbound list queues --json")]
 pub(crate) struct List {
-    /// Kind of names, such as scenarios, grids, queues, rate-controls, presets [default: all]
+    /// Kind of names: scenarios, grids, queues, rate-controls, senders, session-policies, presets, surroundings [default: all]
     #[arg(value_name = "KIND")]
     pub(crate) kind: Option<String>,
 }
@@ -371,7 +409,7 @@ pub(crate) struct Report {
     /// Flow of the headline [default: that of the scenario]
     #[arg(long, value_name = "FLOW")]
     pub(crate) focus: Option<String>,
-    /// Baseline scheme for costs
+    /// Baseline scheme for costs [default: that of the comparison]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
     /// Print every flow of a group in a row of its own
@@ -401,13 +439,13 @@ pub(crate) struct Explain {
     /// Number of the packet; with --flow counted from 0 within the flow
     #[arg(long, value_name = "N", group = "asked")]
     pub(crate) packet: Option<u64>,
-    /// The N packets that took longest
+    /// The N packets that took longest, 1 to 100000
     #[arg(long, value_name = "N", group = "asked", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) worst: Option<u32>,
     /// Count the packets beyond the demands of their flows, or beyond TIME, by flow
     #[arg(long, value_name = "TIME", group = "asked", num_args = 0..=1)]
     pub(crate) late: Option<Option<Span>>,
-    /// Name of the flow
+    /// Name of the flow [default: all]
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
     /// Print a row for each packet as comma-separated values
@@ -461,29 +499,6 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_negative_numbers)
 }
 
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_help_of_run_names_every_queue() {
-        let help = super::Cli::command()
-            .find_subcommand_mut("run")
-            .expect("a command")
-            .render_long_help()
-            .to_string();
-        let words: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-        for kind in airbound_control::queue::QueueConfig::KINDS {
-            assert!(words.contains(kind), "{kind}");
-        }
-    }
-
-    #[test]
-    fn the_definition_is_consistent() {
-        super::Cli::command().debug_assert();
-    }
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -501,16 +516,16 @@ pub(crate) struct Plan {
     /// Scenario file, or name of a shipped scenario (see `airbound list`)
     #[arg(required_unless_present = "check", conflicts_with = "check")]
     pub(crate) scenario: Option<String>,
-    /// Latency demand of a flow, at a percentile (default 95); repeatable
+    /// Latency demand of a flow, at a percentile (95 if left out); repeatable [default: those of the scenario]
     #[arg(long = "demand", value_name = "FLOW=20ms@95", conflicts_with = "check")]
     pub(crate) demands: Vec<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// Plan and simulate N random scenarios instead, and count wrong answers; --seed selects the set
+    /// Plan and simulate N random scenarios instead, 200 or up to 100000, and count wrong answers; --seed selects the set
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) check: Option<u32>,
-    /// With --check: parallel simulations [default: one for each core]
+    /// With --check: parallel simulations, 1 to 1024 [default: one for each core]
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
@@ -529,14 +544,15 @@ Examples:
   airbound law choose-bound office --alpha 99.5 --seeds 8
   airbound law choose-bound my.toml --flow video --schemes linux+minstrel-ht,fifo+llra
 
-Under each baseline a share alpha of the packets stays below some latency. Law is run with bounds between the \
+Under each baseline a share alpha of the packets stays below some latency. Law is run with six bounds between the \
 smallest and the largest of these latencies (Law paper, appendix B), and the shortest that loses at most 1 - alpha, \
-with twice the standard error over the seeds, is chosen and run with as many other seeds. Latency counts from the access point's queue to the end of the transmission that \
+with twice the standard error over the seeds, is chosen and run with as many other seeds. Where none does, the one that loses least is \
+named, and the text says so (`keeps` in --json). Latency counts from the access point's queue to the end of the transmission that \
 got through.")]
 pub(crate) struct ChooseBound {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Share of the packets that keeps the bound, in percent
+    /// Share of the packets that keeps the bound, in percent, 1 to 100
     #[arg(long, value_name = "PERCENT", default_value = "99", value_parser = percent)]
     pub(crate) alpha: f64,
     /// Flow whose packets count [default: the focus of the scenario]
@@ -548,10 +564,10 @@ pub(crate) struct ChooseBound {
     /// Law's limit on each of two PSDUs in hardware
     #[arg(long, value_name = "SPAN", default_value = "3 ms")]
     pub(crate) limit_h: Span,
-    /// Number of seeds, counted up from the first; as many again judge the choice
+    /// Number of seeds, counted up from the first, 1 to 1000; as many again judge the choice
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }

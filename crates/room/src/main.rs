@@ -39,6 +39,12 @@ enum Command {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  airbound room --demo
+  airbound room --origin https://room.example --media 192.0.2.7 --secret-file /etc/airbound/secret
+
+docs/use/room.md is the guide.")]
 struct RoomArgs {
     /// Opens a room with three synthetic participants, one of them behind a shaped link
     #[arg(long)]
@@ -49,19 +55,19 @@ struct RoomArgs {
     /// Serves the page on an address that is not loopback although it has no TLS: for closed test networks
     #[arg(long)]
     without_tls: bool,
-    /// Address at which browsers reach the media sockets
+    /// Address at which browsers reach the media sockets [default: that of --listen]
     #[arg(long, value_name = "ADDRESS")]
     media: Option<IpAddr>,
-    /// Origin of the page behind a TLS proxy, such as https://room.example; may be repeated
+    /// Origin of the page behind a TLS proxy, such as https://room.example; repeatable
     #[arg(long, value_name = "URL")]
     origin: Vec<String>,
-    /// File with the secret that signs tokens; without it, tokens end with this process
+    /// File with the secret that signs tokens [default: a random one, with which tokens end with this process]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// Name of a room for which tokens are printed; may be repeated
+    /// Name of a room for which tokens are printed; repeatable
     #[arg(long, value_name = "NAME", default_value = "room")]
     room: Vec<String>,
-    /// Time for which printed tokens are valid, in hours
+    /// Time for which printed tokens are valid, in hours, 1 to 8760
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=8760))]
     hours: u64,
     #[command(flatten)]
@@ -79,7 +85,7 @@ struct TokenArgs {
     /// Whether the bearer may change the policy
     #[arg(long)]
     host: bool,
-    /// Time for which it is valid, in hours
+    /// Time for which it is valid, in hours, 1 to 8760
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=8760))]
     hours: u64,
 }
@@ -94,10 +100,10 @@ struct SyntheticArgs {
     /// Bitrate of each camera
     #[arg(long, default_value = "1 Mbit/s", value_name = "RATE")]
     camera: BitRate,
-    /// Pictures that each shows; 0 for one for each other
+    /// Pictures that each shows, up to 31; 0 for one for each other
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=31))]
     slots: u8,
-    /// Time in seconds
+    /// Time in seconds, 1 to 86400
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
     /// Time in seconds that is not measured
@@ -109,8 +115,13 @@ struct SyntheticArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  airbound allocator --socket /tmp/allocator.sock
+
+A room's decisions are these until its `config`. docs/use/room.md has the lines of JSON.")]
 struct AllocatorArgs {
-    /// Path of the Unix socket
+    /// Path of the Unix socket, mode 0600
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     socket: Option<PathBuf>,
     /// Loopback address, instead of a Unix socket
@@ -125,19 +136,19 @@ struct Decisions {
     /// Policy: plain, last-n or plum
     #[arg(long, default_value = "plum", value_parser = policy)]
     policy: RoomPolicy,
-    /// Largest useful bitrate of one sender, such as 1.5 Mb/s
+    /// Largest useful bitrate of one sender [default: 1.5 Mbit/s]
     #[arg(long, value_name = "RATE")]
     source: Option<BitRate>,
-    /// Rate of the server's outbound link; without it, no limit
+    /// Rate of the server's outbound link [default: no limit]
     #[arg(long, value_name = "RATE")]
     server: Option<BitRate>,
-    /// Weight of fairness in Plum's utility, 0 to 1
+    /// Weight of fairness in Plum's utility, 0 to 1 [default: 0]
     #[arg(long)]
     rho: Option<f64>,
     /// Also hold rates of both directions of a measured link to Plum's allocation (see docs/results/room.md)
     #[arg(long)]
     coordinated: bool,
-    /// Speakers that last-n forwards, 1 to 63
+    /// Speakers that last-n forwards, 1 to 63 [default: 3]
     #[arg(long)]
     active: Option<usize>,
 }
@@ -356,4 +367,36 @@ fn serve_unix(path: &Path, config: RoomConfig) -> Result<(), String> {
 #[cfg(not(unix))]
 fn serve_unix(_: &Path, _: RoomConfig) -> Result<(), String> {
     Err("--socket needs a Unix system; use --listen".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use airbound_arguments::reference;
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_page_is_what_the_help_says() {
+        let mut program = Cli::command();
+        program.build();
+        let sections = program.get_subcommands().map(|command| match command.get_name() {
+            // `airbound` starts these two.
+            name @ ("room" | "allocator") => reference::sections(&format!("airbound {name}"), command)
+                .replace("`airbound-room ", "`airbound "),
+            "help" => String::new(),
+            name => reference::sections(&format!("airbound-room {name}"), command),
+        });
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+        let found = fs::read_to_string(&page).expect("the page");
+        let wanted =
+            reference::with_part(&found, "airbound-room", &sections.collect::<String>()).expect("the part");
+        if env::var_os(reference::RENEW).is_some() {
+            fs::write(&page, &wanted).expect("written");
+        } else {
+            assert!(found == wanted, "{} is not what the code says; run: make reference", page.display());
+        }
+    }
 }

@@ -22,7 +22,8 @@ pub(super) enum Command {
     Reproduce(Reproduce),
     /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
     Validate(Validate),
-    /// Check how often the plan is wrong
+    /// Check how often the plan is wrong: `airbound plan --check`
+    #[command(hide = true)]
     Plan(Plan),
     /// Studies in the laboratory
     #[command(subcommand)]
@@ -61,7 +62,7 @@ pub(super) struct Plan {
     /// Name of the set of scenarios
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
 }
@@ -81,7 +82,7 @@ pub(super) struct LabDemo {
     /// Shorter runs, for a first look; aims are judged with a quarter of slack
     #[arg(long)]
     pub(super) quick: bool,
-    /// Another seed
+    /// Another seed [default: that of the scenario]
     #[arg(long, value_name = "NUMBER")]
     pub(super) seed: Option<u64>,
     /// Folder for the results [default: runs/lab-demo]
@@ -92,6 +93,12 @@ pub(super) struct LabDemo {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound lab faults --log runs/faults.log
+  airbound lab faults --only two-networks roaming wds
+
+Says what is lost, and for how long nothing comes through, when something goes wrong with the agent or beside it.")]
 pub(super) struct LabFaults {
     #[command(flatten)]
     pub(super) build: LabBuild,
@@ -111,6 +118,9 @@ Examples:
   airbound validate closed bianchi --quick
   airbound validate ns3 --data tables     hidden.csv of that folder instead of the recorded runs
 
+Tables of --data are hidden.csv, capture.csv and lostack.csv, any of them; their rows are simulated in place of the recorded ones. With \
+--json it prints rows (docs/reference/file-formats.md#validation-rows).
+
 Exit code 1: a row that has a tolerance falls outside it.")]
 pub(super) struct Validate {
     /// Which rungs of the ladder [default: all but lab, which needs QEMU and minutes]
@@ -122,7 +132,7 @@ pub(super) struct Validate {
     /// Print tables in Markdown
     #[arg(long)]
     pub(super) markdown: bool,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
     /// ns3: judge the tables of this folder, with the columns of those in studies/data, instead of these
@@ -156,6 +166,8 @@ Examples:
 
 Papers: wqm (Showail and Shihada, IEEE Access 2018), last-pq (Lu et al., PerCom 2024), law (Shen and Meng, NSDI 2026), \
 low-delay-rate-allocation (Gringoli and Leith), plum (Chen et al., Bidirectional Bandwidth Coordination).
+With --json it prints rows (docs/reference/file-formats.md#validation-rows).
+
 Exit code 1: a row is outside its tolerance; with --quick, one whose verdict does not depend on the seed.")]
 pub(super) struct Reproduce {
     /// Which paper
@@ -176,17 +188,38 @@ pub(super) struct Reproduce {
     /// First seed of the runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) seed: u64,
-    /// Parallel simulations [default: one for each core]
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::{env, fs};
+
+    use airbound_arguments::reference;
     use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_reference_page_is_what_the_help_says() {
+        let mut program = super::Cli::command();
+        program.build();
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/commands.md");
+        let found = fs::read_to_string(&page).expect("the page");
+        let wanted =
+            reference::with_part(&found, "airbound-studies", &reference::sections("airbound", &program))
+                .expect("the part");
+        if env::var_os(reference::RENEW).is_some() {
+            fs::write(&page, &wanted).expect("written");
+        } else {
+            assert!(found == wanted, "{} is not what the code says; run: make reference", page.display());
+        }
     }
 }

@@ -44,13 +44,13 @@ pub(crate) struct AgentRun {
     /// Demanded 95th percentile of the latency; one for all conditions, or one for each
     #[arg(long, value_name = "TIME", requires = "protect")]
     pub(crate) p95: Vec<Span>,
-    /// Scheme: last-pq (the default), linux, law, wqm, fifo, codel, pie, fq-codel or round-robin
+    /// Scheme: last-pq, linux, law, wqm, fifo, codel, pie, fq-codel or round-robin [default: last-pq]
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<Scheme>,
     /// Print decisions and their reasons, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Address of metrics and status, or off
+    /// Address of metrics and status, or off [default: 127.0.0.1:9478]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<Metrics>,
     /// Append the journal to this file [default: standard error]
@@ -74,7 +74,7 @@ pub(crate) struct AgentStatus {
     /// Address of the running agent
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], METRICS_PORT)), value_parser = address)]
     pub(crate) at: SocketAddr,
-    /// Print it once
+    /// Print it once [default: where nobody watches]
     #[arg(long)]
     pub(crate) once: bool,
 }

@@ -23,8 +23,9 @@ Examples:
 
 Hosts find each other by name (server, stations, those of --wired) and have no way out, unless --internet is there: neither internet nor \
 the networks of this machine. \
-The exit code is that of the command on the station. Results go to standard error and to a folder; with --json they go to standard output, \
-and the output of commands to standard error."
+The exit code is that of the first command on a station that failed, 128 and its number after a signal; 2 for wrong input, and where the \
+system permits no emulation. Results go to standard error and to a folder; with --json they go to standard output, \
+and the output of commands to standard error. docs/use/emulate.md is the guide."
 )]
 pub(crate) struct Emulate {
     #[command(subcommand)]
@@ -44,7 +45,9 @@ pub(crate) enum EmulateCommand {
 Examples:
   airbound emulate enter laptop                    a shell
   airbound emulate enter server -- ss -tn
-  airbound emulate enter 4711/laptop               of the emulation with this process number")]
+  airbound emulate enter 4711/laptop               of the emulation with this process number
+
+The exit code is that of the command.")]
 pub(crate) struct Enter {
     /// The host: server, a station, or one of --wired
     pub(crate) host: String,
@@ -78,7 +81,7 @@ pub(crate) struct EmulateRun {
     /// Scheme, such as pie or pie+minstrel-ht [default: that of the scenario]
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// Leave out a flow of the scenario, or all; repeatable
+    /// Leave out a flow or group of the scenario, or all; repeatable
     #[arg(long, value_name = "FLOW")]
     pub(crate) without: Vec<String>,
     /// Protect connections that begin with a matching packet; repeatable, each with its demand
@@ -94,7 +97,7 @@ pub(crate) struct EmulateRun {
     #[arg(long, num_args = 2, value_names = ["DEVICE", "DEVICE"],
           conflicts_with_all = ["words", "shell", "server", "on", "wired", "internet"])]
     pub(crate) between: Vec<String>,
-    /// Accept connections on this TCP port from when packets pass between the devices
+    /// With --between: accept connections on this TCP port from when packets pass
     #[arg(long, value_name = "PORT")]
     pub(crate) ready: Option<u16>,
     /// End the commands after this time

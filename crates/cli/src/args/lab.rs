@@ -14,6 +14,13 @@ use super::{Elsewhere, Source};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
     /// Fetch Debian's kernel and tools, build the driver, keep both in a cache
+    #[command(after_help = "\
+Examples:
+  airbound lab build
+  airbound lab build --kernel 7.2
+  airbound lab build --arch arm64
+
+Needs a Debian or Ubuntu with QEMU, apt, dpkg, make, gcc and xz; no root, no KVM. arm64 needs more: docs/use/lab.md#arm64.")]
     Build(LabBuild),
     /// Run a scenario on the real stack; the record is that of a simulated run
     Run(LabRun),
@@ -56,7 +63,7 @@ Examples:
   airbound lab run lab-hello --agent \"--protect 'udp dport 5000' --p95 20ms\"
 
 Needs QEMU (qemu-system-x86), apt, dpkg, make, gcc and xz on a Debian or Ubuntu; no root, no KVM. What the \
-laboratory cannot express is refused by name; docs/use/lab.md lists it.")]
+laboratory cannot express is refused by name; docs/use/lab.md lists it. --driver law and --agent exclude each other.")]
 pub(crate) struct LabRun {
     #[command(flatten)]
     pub(crate) source: Source,
@@ -93,7 +100,8 @@ Examples:
 
 Programs are those of this machine; they come with their libraries, scripts with their interpreters, Python with its modules. They start in \
 /files, which holds what --with named; what they leave there is in the folder of the results. Time is virtual: same program, files, \
-scenario, seed and kernel, same bytes. The exit code is that of the command on the station; results go to standard error. \
+scenario, seed and kernel, same bytes. The exit code is that of the first command on a station that failed, 1 if the machine failed; \
+results go to standard error. \
 `airbound emulate` takes the same options and runs in real time: faster, and never twice the same.")]
 pub(crate) struct LabExec {
     #[command(flatten)]
@@ -120,7 +128,7 @@ pub(crate) struct LabExec {
     /// Run a shell command on a station; repeatable
     #[arg(long, num_args = 2, value_names = ["STATION", "COMMAND"])]
     pub(crate) on: Vec<String>,
-    /// Leave out a flow of the scenario, or all; repeatable
+    /// Leave out a flow or group of the scenario, or all; repeatable
     #[arg(long, value_name = "FLOW")]
     pub(crate) without: Vec<String>,
     /// Copy a file or folder into the folder in which the commands start; repeatable
@@ -132,7 +140,7 @@ pub(crate) struct LabExec {
     /// Set a variable of the commands' environment; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// Ask the commands to end after this time of theirs
+    /// Ask the commands to end after this time of theirs, up to 300 s with the warm-up
     #[arg(long = "for", value_name = "TIME", default_value = "60s")]
     pub(crate) limit: Span,
     /// Give up after this time of this machine [default: none]
@@ -195,7 +203,7 @@ pub(crate) struct LabShell {
     /// Run this command in the access point's namespace instead of a shell; output and exit code are its own
     #[arg(long, value_name = "COMMAND")]
     pub(crate) command: Option<String>,
-    /// Copy a file of this host into /files of the machine
+    /// Copy a file of this host into /files of the machine; repeatable
     #[arg(long, value_name = "FILE", requires = "command")]
     pub(crate) with: Vec<PathBuf>,
 }

@@ -14,7 +14,22 @@ use crate::protocol::SMALLEST_DATAGRAM;
 
 /// Carries UDP between an edge and Wi-Fi stations, paced so that no queue builds up at the access point.
 #[derive(Debug, Parser)]
-#[command(name = "airbound relay", version, max_term_width = 100)]
+#[command(
+    name = "airbound relay",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  airbound relay key --name headset > keys
+  airbound relay edge --listen 0.0.0.0:7000 --to 127.0.0.1:9944 --keys keys
+  airbound relay client --edge 192.0.2.1:7000 --listen 127.0.0.1:9944 --keys keys --interface wlan0
+
+The options of edge and client are also keys, of the same names, of the file of --config. Unknown keys are refused. docs/use/relay.md has \
+the recipes, docs/reference/relay-keys.md the packets.
+
+Exit codes: 0 ended by a signal, or --dry-run found nothing; 1 the system refused something; 2 an option, a file, a key or an address \
+cannot be used."
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -38,28 +53,28 @@ pub(super) enum Command {
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(super) struct EdgeOptions {
-    /// Address for the clients, as 0.0.0.0:7000
+    /// Address for the clients, as 0.0.0.0:7000; required
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<SocketAddr>,
-    /// Address of the backend: the application's server or a WireGuard endpoint
+    /// Address of the backend: the application's server or a WireGuard endpoint; required
     #[arg(long, value_name = "ADDRESS")]
     pub(super) to: Option<SocketAddr>,
-    /// File with the clients' keys, readable by its owner only: NAME EPOCH KEY on each line
+    /// File with the clients' keys, readable by its owner only (see `airbound relay key`); required
     #[arg(long, value_name = "FILE")]
     pub(super) keys: Option<PathBuf>,
     /// Rate of a client before its first report [default: 5 Mbit/s]
     #[arg(long, value_name = "RATE")]
     pub(super) start: Option<BitRate>,
-    /// Lowest rate of a client, that of a silent one [default: 200 kbit/s]
+    /// Lowest rate of a client, that of a silent one, 20 kbit/s to 1 Gbit/s [default: 200 kbit/s]
     #[arg(long, value_name = "RATE")]
     pub(super) least: Option<BitRate>,
-    /// Highest rate of a client [default: 1 Gbit/s]
+    /// Highest rate of a client, up to 100 Gbit/s [default: 1 Gbit/s]
     #[arg(long, value_name = "RATE")]
     pub(super) most: Option<BitRate>,
-    /// Aggregation level to hold, in packets [default: 32]
+    /// Aggregation level to hold, in packets, 1 to 256 [default: 32]
     #[arg(long, value_name = "PACKETS")]
     pub(super) target: Option<f64>,
-    /// Largest datagram that is tried, in bytes [default: 1472]
+    /// Largest datagram that is tried, in bytes, 1200 to 65507 [default: 1472]
     #[arg(long, value_name = "BYTES")]
     pub(super) largest: Option<u32>,
     /// Interface of the clients whose fq sends each packet at its time; the edge then wakes less often
@@ -68,7 +83,7 @@ pub(super) struct EdgeOptions {
     /// Address of the metrics, or "off" [default: 127.0.0.1:9479]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics: Option<String>,
-    /// File of the journal [default: standard error]
+    /// File of the journal, a line of JSON for each event [default: standard error]
     #[arg(long, value_name = "FILE")]
     pub(super) journal: Option<PathBuf>,
     /// File with these options as keys; an option given here counts more
@@ -84,13 +99,13 @@ pub(super) struct EdgeOptions {
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(super) struct ClientOptions {
-    /// Address of the edge
+    /// Address of the edge; required
     #[arg(long, value_name = "ADDRESS")]
     pub(super) edge: Option<SocketAddr>,
-    /// Address for the application, as 127.0.0.1:5000
+    /// Address for the application, as 127.0.0.1:5000; required
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<SocketAddr>,
-    /// File with this client's key, readable by its owner only; of several lines the last counts
+    /// File with this client's key, readable by its owner only; of several lines the last counts; required
     #[arg(long, value_name = "FILE")]
     pub(super) keys: Option<PathBuf>,
     /// Wi-Fi interface whose receive rate is reported
@@ -99,13 +114,13 @@ pub(super) struct ClientOptions {
     /// PHY rate to report where no interface tells it
     #[arg(long, value_name = "RATE")]
     pub(super) phy_rate: Option<BitRate>,
-    /// Largest datagram that is tried, in bytes [default: 1472]
+    /// Largest datagram that is tried, in bytes, 1200 to 65507 [default: 1472]
     #[arg(long, value_name = "BYTES")]
     pub(super) largest: Option<u32>,
     /// Address of the metrics [default: off]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics: Option<String>,
-    /// File of the journal [default: standard error]
+    /// File of the journal, a line of JSON for each event [default: standard error]
     #[arg(long, value_name = "FILE")]
     pub(super) journal: Option<PathBuf>,
     /// File with these options as keys; an option given here counts more
@@ -119,6 +134,13 @@ pub(super) struct ClientOptions {
 }
 
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  airbound relay key --name headset > keys
+  airbound relay key --name headset --epoch 1 >> keys
+
+A file of keys has lines NAME EPOCH KEY: a name of 1 to 64 letters, digits, `-`, `_`, `.`; an epoch; 32 hexadecimal digits. `#` begins a \
+comment. Its mode is 0600 or 0400, and neither it nor its folder may be written by others.")]
 pub(super) struct MakeKey {
     /// Name of the client
     #[arg(long, default_value = "client")]
@@ -210,7 +232,28 @@ pub(super) fn metrics(
 
 #[cfg(test)]
 mod tests {
+    use std::{env, fs};
+
+    use airbound_arguments::reference;
+    use clap::CommandFactory;
+
     use super::*;
+
+    #[test]
+    fn the_reference_page_is_what_the_help_says() {
+        let mut program = Cli::command();
+        program.build();
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+        let found = fs::read_to_string(&page).expect("the page");
+        let wanted =
+            reference::with_part(&found, "airbound-relay", &reference::sections("airbound relay", &program))
+                .expect("the part");
+        if env::var_os(reference::RENEW).is_some() {
+            fs::write(&page, &wanted).expect("written");
+        } else {
+            assert!(found == wanted, "{} is not what the code says; run: make reference", page.display());
+        }
+    }
 
     #[test]
     fn an_option_counts_more_than_the_file_and_the_file_names_its_lines() {

@@ -184,3 +184,30 @@ pub(crate) fn value_of(result: &RunResult, flow: &str, metric: usize) -> Option<
     }
     (count > 0).then(|| sum / f64::from(count))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+    use std::{env, fs};
+
+    use airbound_arguments::reference;
+
+    use super::METRICS;
+
+    #[test]
+    fn the_reference_page_lists_every_metric() {
+        let mut text = "| metric | unit | meaning |\n|---|---|---|\n".to_owned();
+        for metric in METRICS {
+            let _ = writeln!(text, "| `{}` | {} | {} |", metric.name, metric.unit, metric.meaning);
+        }
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/sweep-keys.md");
+        let found = fs::read_to_string(&page).expect("the page");
+        let wanted = reference::with_block(&found, &text.replace("|  |", "| |")).expect("the block");
+        if env::var_os(reference::RENEW).is_some() {
+            fs::write(&page, &wanted).expect("written");
+        } else {
+            assert!(found == wanted, "{} is not what the code says; run: make reference", page.display());
+        }
+    }
+}
