@@ -50,7 +50,11 @@ try {
   const [released] = await until(15, () => read(ben), (now) => now.up > 180e3);
   check("and released", released.up > 180e3, released.up);
 
-  const cat = await browsers.open(guest, "Cat", { width: 640, cap: 600e3 });
+  // W3C webrtc-pc 4.9.2: user agents have RSA certificates, too; GStreamer's default is one.
+  const certificate = { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, hash: "SHA-256" };
+  const cat = await browsers.open(guest, "Cat", { width: 640, cap: 600e3, certificate });
+  const [rsa] = await until(10, () => read(cat), (now) => now.state === "connected");
+  check("a client with an RSA certificate connects", rsa.state === "connected", rsa.state);
   const encoded = async () => {
     const one = (await read(cat)).layers;
     await wait(2000);

@@ -35,8 +35,8 @@ export class Browsers {
     Object.assign(this, { executablePath, args, folder, fails, started: [] });
   }
 
-  /** Joins with a camera of a width; returns the page. */
-  async open(address, name, { slots = 3, cap = 600e3, width = 320 } = {}) {
+  /** Joins with a camera of a width, and a certificate of a kind that is not the browser's default; returns the page. */
+  async open(address, name, { slots = 3, cap = 600e3, width = 320, certificate = null } = {}) {
     const args = [...this.args, `--use-file-for-fake-video-capture=${camera(this.folder, width)}`];
     const one = await chromium.launch({ executablePath: this.executablePath, args });
     this.started.push(one);
@@ -44,6 +44,17 @@ export class Browsers {
     page.on("pageerror", this.fails);
     const [base, token] = address.split("#");
     await page.goto(`${base}?width=${width}&audio=0&slots=${slots}&cap=${cap}#${token}`);
+    if (certificate !== null) {
+      await page.evaluate(async (kind) => {
+        const certificates = [await RTCPeerConnection.generateCertificate({ ...kind, publicExponent: new Uint8Array([1, 0, 1]) })];
+        const Plain = RTCPeerConnection;
+        window.RTCPeerConnection = class extends Plain {
+          constructor(settings) {
+            super({ ...settings, certificates });
+          }
+        };
+      }, certificate);
+    }
     await page.fill("#name", name);
     await page.click("#with");
     return page;
