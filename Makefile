@@ -8,7 +8,7 @@
 # `static`, `wheel` and `capi` are for others, and optimise at link time.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz lint fmt deb static capi room room-test room-browsers
+.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz fuzz-merge lint fmt deb static capi room room-test room-browsers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -87,7 +87,10 @@ fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (do
 	@scripts/require.sh cargo linker crates
 	@$(CARGO) bolero --version >/dev/null 2>&1 || { \
 	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }
-	$(CARGO) bolero test $(TARGET) --package $(PACKAGE) --rustc-bootstrap -T $(SECONDS)s
+	@scripts/fuzz.py --seconds $(SECONDS) $(PACKAGE) $(TARGET) $(ARGS)
+
+fuzz-merge: ## packs what `make fuzz` found for TARGET of PACKAGE: the smallest set of inputs that covers as much
+	@$(MAKE) --no-print-directory fuzz ARGS="--merge $(ARGS)"
 
 lint: ## formatting, clippy, documentation, purity, imports, circles, words, file sizes, public surface, licences
 	@INSTALL=$(INSTALL) LOCKED=$(LOCKED) CARGO=$(CARGO) scripts/lint.sh

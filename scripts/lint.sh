@@ -54,6 +54,7 @@ layers() {
     local bad=0 crate
     imports units "" || bad=1
     imports arguments "" || bad=1
+    imports corpus "" || bad=1
     imports random "units" || bad=1
     imports wifi "units" || bad=1
     imports record "units" || bad=1

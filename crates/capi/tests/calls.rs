@@ -211,7 +211,7 @@ impl Drop for Ends {
 
 #[test]
 fn any_calls_have_a_status_and_leave_rates_within_limits() {
-    bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
+    airbound_corpus::check!(Vec<Op>, |ops| {
         let mut ends = Ends::new();
         ops.iter().for_each(|op| ends.apply(op));
     });

@@ -218,5 +218,5 @@ fn check(bytes: &[u8]) {
 
 #[test]
 fn packets_are_read_as_they_were_written() {
-    bolero::check!().with_iterations(20_000).for_each(check);
+    airbound_corpus::check!([u8], 20_000, check);
 }

@@ -63,7 +63,7 @@ fn damaged_tables_never_panic() {
     let path = recorder.finish("", &summary(), &performance()).unwrap().file("packets.parquet");
     let whole = std::fs::read(&path).unwrap();
     assert!(whole.len() < 1 << 16, "a position has 16 bits");
-    bolero::check!().with_type::<(Vec<(u16, u8)>, u8)>().with_iterations(1000).for_each(|(edits, cut)| {
+    airbound_corpus::check!((Vec<(u16, u8)>, u8), 1000, |(edits, cut)| {
         let mut bytes = whole.clone();
         let length = bytes.len();
         for (from_end, value) in edits.iter().take(16) {

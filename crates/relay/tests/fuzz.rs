@@ -18,7 +18,7 @@ fn changed(packet: &[u8], changes: &[(u16, u8)]) -> Vec<u8> {
 
 #[test]
 fn both_ends_take_any_packet() {
-    bolero::check!().with_type::<Vec<Vec<u8>>>().with_iterations(500).for_each(|packets| {
+    airbound_corpus::check!(Vec<Vec<u8>>, 500, |packets| {
         let begin = Instant::ZERO + Span::from_secs(1);
         let mut edge = Edge::new(EdgeConfig::default(), &[key(0, 0)], Entropy::new([1; 16])).expect("valid");
         let config = ClientConfig::new(address(0, 1), key(0, 0));
@@ -42,7 +42,7 @@ fn both_ends_take_any_packet() {
 #[test]
 fn messages_of_a_handshake_are_read_or_refused() {
     let key = key(0, 0).key;
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 2000, |bytes| {
         if let Some(header) = Header::read(bytes) {
             let mut again = bytes.clone();
             header.write(&mut again);
@@ -63,17 +63,15 @@ fn changed_packets_of_a_session_change_nothing() {
     }
     let tapped = world.tap.take().expect("tapped");
     let world = std::sync::Mutex::new(world);
-    bolero::check!().with_type::<(u8, Vec<(u16, u8)>)>().with_iterations(2000).for_each(
-        |(place, changes)| {
-            let mut world = world.lock().expect("no panic before");
-            let (_, packet) = &tapped[usize::from(*place) % tapped.len()];
-            let now = world.now;
-            let edge = world.edge.as_mut().expect("an edge");
-            let before = edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports));
-            assert!(edge.receive(now, address(7, 7), &changed(packet, changes)).is_none());
-            assert_eq!(edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports)), before);
-        },
-    );
+    airbound_corpus::check!((u8, Vec<(u16, u8)>), 2000, |(place, changes)| {
+        let mut world = world.lock().expect("no panic before");
+        let (_, packet) = &tapped[usize::from(*place) % tapped.len()];
+        let now = world.now;
+        let edge = world.edge.as_mut().expect("an edge");
+        let before = edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports));
+        assert!(edge.receive(now, address(7, 7), &changed(packet, changes)).is_none());
+        assert_eq!(edge.rows().next().map(|(_, row)| (row.up, row.reports, row.refused_reports)), before);
+    });
 }
 
 /// A call, or something that happens between two ends.
@@ -97,7 +95,7 @@ enum Operation {
 
 #[test]
 fn any_order_of_calls_leaves_a_relay_that_works() {
-    bolero::check!().with_type::<Vec<Operation>>().with_iterations(60).for_each(|operations| {
+    airbound_corpus::check!(Vec<Operation>, 60, |operations| {
         let mut world = World::new(1, Way::default(), 7);
         for operation in operations.iter().take(64) {
             let now = world.now;

@@ -187,16 +187,14 @@ fn grid_reading_never_panics() {
     for base in bases {
         place.plan(base).expect("a grid that is right");
     }
-    bolero::check!().with_type::<(u8, u16, u8, Vec<u8>)>().with_iterations(2000).for_each(
-        |(which, at, cut, bytes)| {
-            let noise = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
-            read(&noise, &folder);
-            let base = bases[usize::from(*which) % bases.len()];
-            let from = base.floor_char_boundary(usize::from(*at) % (base.len() + 1));
-            let to = base.floor_char_boundary((from + usize::from(*cut)).min(base.len()));
-            read(&format!("{}{noise}{}", &base[..from], &base[to..]), &folder);
-        },
-    );
+    airbound_corpus::check!((u8, u16, u8, Vec<u8>), 2000, |(which, at, cut, bytes)| {
+        let noise = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+        read(&noise, &folder);
+        let base = bases[usize::from(*which) % bases.len()];
+        let from = base.floor_char_boundary(usize::from(*at) % (base.len() + 1));
+        let to = base.floor_char_boundary((from + usize::from(*cut)).min(base.len()));
+        read(&format!("{}{noise}{}", &base[..from], &base[to..]), &folder);
+    });
 }
 
 /// A grid that was read can be described cell by cell.

@@ -221,25 +221,23 @@ proptest! {
 /// Any text, and any text cut out of or put into a shipped scenario.
 #[test]
 fn scenario_reading_never_panics() {
-    bolero::check!().with_type::<(u8, u16, u8, Vec<u8>)>().with_iterations(3000).for_each(
-        |(which, at, cut, bytes)| {
-            let noise = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
-            let _ = Scenario::parse(&noise, "noise", &Overrides::none());
-            let base = shipped()[usize::from(*which) % shipped().len()].text;
-            let from = base.floor_char_boundary(usize::from(*at) % (base.len() + 1));
-            let to = base.floor_char_boundary((from + usize::from(*cut)).min(base.len()));
-            let spliced = format!("{}{noise}{}", &base[..from], &base[to..]);
-            if let Ok(scenario) = Scenario::parse(&spliced, "spliced", &Overrides::none()) {
-                let again = Scenario::parse(&scenario.to_toml(), "printed", &Overrides::none());
-                assert_eq!(again, Ok(scenario));
-            }
-        },
-    );
+    airbound_corpus::check!((u8, u16, u8, Vec<u8>), 3000, |(which, at, cut, bytes)| {
+        let noise = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+        let _ = Scenario::parse(&noise, "noise", &Overrides::none());
+        let base = shipped()[usize::from(*which) % shipped().len()].text;
+        let from = base.floor_char_boundary(usize::from(*at) % (base.len() + 1));
+        let to = base.floor_char_boundary((from + usize::from(*cut)).min(base.len()));
+        let spliced = format!("{}{noise}{}", &base[..from], &base[to..]);
+        if let Ok(scenario) = Scenario::parse(&spliced, "spliced", &Overrides::none()) {
+            let again = Scenario::parse(&scenario.to_toml(), "printed", &Overrides::none());
+            assert_eq!(again, Ok(scenario));
+        }
+    });
 }
 
 #[test]
 fn any_override_never_panics() {
-    bolero::check!().with_type::<(String, String)>().with_iterations(2000).for_each(|(key, value)| {
+    airbound_corpus::check!((String, String), 2000, |(key, value)| {
         let keys = [
             key.clone(),
             format!("flow.vr.{key}"),

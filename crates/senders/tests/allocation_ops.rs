@@ -157,7 +157,7 @@ fn no_order_of_calls_upsets_the_shaper_and_no_packet_is_lost_or_overtaken() {
 
 #[test]
 fn any_bytes_are_a_report_or_an_error() {
-    bolero::check!().with_type::<Vec<u8>>().for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, |bytes| {
         if let Ok(report) = Report::decode(bytes) {
             assert_eq!(Report::decode(&report.encode()), Ok(report));
         }

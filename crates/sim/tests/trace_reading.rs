@@ -229,24 +229,20 @@ proptest! {
 
 #[test]
 fn trace_reading_never_panics() {
-    bolero::check!().with_type::<(u8, bool, Vec<u8>)>().with_iterations(5000).for_each(
-        |(format, repeat, bytes)| {
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
-            // Digits and separators get further than any byte does.
-            let likely: String = bytes
-                .iter()
-                .map(|byte| char::from(b"0123456789 \n\n.,-ms#e"[usize::from(*byte % 20)]))
-                .collect();
-            let format =
-                [Format::Auto, Format::Bandwidth, Format::Mahimahi, Format::Snr][usize::from(format % 4)];
-            for text in [text, likely] {
-                if let Ok(trace) = Trace::parse(&text, "fuzz", format, 1.5, *repeat) {
-                    let mut pipe = Capacity::new(Arc::new(trace));
-                    for at in [0, 1, 1_000_000, u64::MAX / 2, u64::MAX] {
-                        pipe.finish(Instant::from_nanos(at), ByteCount::new(at));
-                    }
+    airbound_corpus::check!((u8, bool, Vec<u8>), 5000, |(format, repeat, bytes)| {
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+        // Digits and separators get further than any byte does.
+        let likely: String =
+            bytes.iter().map(|byte| char::from(b"0123456789 \n\n.,-ms#e"[usize::from(*byte % 20)])).collect();
+        let format =
+            [Format::Auto, Format::Bandwidth, Format::Mahimahi, Format::Snr][usize::from(format % 4)];
+        for text in [text, likely] {
+            if let Ok(trace) = Trace::parse(&text, "fuzz", format, 1.5, *repeat) {
+                let mut pipe = Capacity::new(Arc::new(trace));
+                for at in [0, 1, 1_000_000, u64::MAX / 2, u64::MAX] {
+                    pipe.finish(Instant::from_nanos(at), ByteCount::new(at));
                 }
             }
-        },
-    );
+        }
+    });
 }

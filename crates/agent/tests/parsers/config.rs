@@ -17,7 +17,7 @@ fn any_text_is_read_or_refused() {
         "[law]",
         "tries = 2",
     ];
-    bolero::check!().with_type::<(String, Vec<u8>)>().with_iterations(2000).for_each(|(text, picks)| {
+    airbound_corpus::check!((String, Vec<u8>), 2000, |(text, picks)| {
         let _ = Config::read("a", text);
         let lines: Vec<&str> =
             picks.iter().take(20).map(|pick| keys[usize::from(*pick) % keys.len()]).collect();

@@ -10,7 +10,7 @@ fn any_request_gets_an_answer() {
     assert_eq!(answer(b"GET /metrics").0, "200 OK");
     assert_eq!(answer(b"POST /metrics HTTP/1.1\r\n").0, "405 Method Not Allowed");
     assert_eq!(answer(b"GET /etc/passwd HTTP/1.1\r\n").0, "404 Not Found");
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 2000, |bytes| {
         assert!(!answer(bytes).2.is_empty());
     });
 }

@@ -6,7 +6,7 @@ use super::tests::pair;
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    bolero::check!().with_type::<Vec<u8>>().for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, |bytes| {
         let (mut own, mut other) = pair();
         other.write_all(bytes).expect("room");
         drop(other);

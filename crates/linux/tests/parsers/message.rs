@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(5000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 5000, |bytes| {
         fn depth(attributes: Attributes<'_>, left: u8) {
             for attribute in attributes {
                 let _ = (attribute.u8(), attribute.u16(), attribute.u32(), attribute.u64());

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    bolero::check!().with_type::<Vec<(u8, Vec<u8>)>>().with_iterations(5000).for_each(|attributes| {
+    airbound_corpus::check!(Vec<(u8, Vec<u8>)>, 5000, |attributes| {
         let bytes = message(|builder| {
             for (kind, value) in attributes.iter().take(32) {
                 builder.put(u16::from(kind % 24), value);

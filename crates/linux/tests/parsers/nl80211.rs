@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(5000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 5000, |bytes| {
         let attributes = Attributes(bytes);
         let _ = interface(attributes);
         let _ = Station::read(attributes);

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn any_bytes_are_read_without_panic() {
     let keys = RandomState::new();
-    bolero::check!().with_type::<(u8, Vec<u8>)>().with_iterations(20_000).for_each(|(version, bytes)| {
+    airbound_corpus::check!((u8, Vec<u8>), 20_000, |(version, bytes)| {
         let mut bytes = bytes.clone();
         let _ = Frame::read(&bytes).map(|frame| frame.headers());
         // A valid version reaches more of the parser.

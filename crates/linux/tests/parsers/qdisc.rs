@@ -5,7 +5,7 @@ use crate::netlink::message::Messages;
 
 #[test]
 fn any_message_is_read_or_refused() {
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 2000, |bytes| {
         for message in Messages(bytes) {
             let _ = read(&message);
         }

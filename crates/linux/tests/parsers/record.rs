@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn any_record_is_read_without_panic() {
-    bolero::check!().with_type::<[u8; SIZE]>().with_iterations(5000).for_each(|record| {
+    airbound_corpus::check!([u8; SIZE], 5000, |record| {
         if let Some(completion) = read(record) {
             assert!(completion.frames == 1 && completion.tries <= 4 * 31);
         }

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    bolero::check!().with_type::<(bool, Vec<u8>)>().with_iterations(5000).for_each(|(likely, bytes)| {
+    airbound_corpus::check!((bool, Vec<u8>), 5000, |(likely, bytes)| {
         let kernel = kernel();
         let mut all = kernel.finish();
         if *likely {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn any_text_is_read_or_refused() {
-    bolero::check!().with_type::<Vec<u8>>().with_iterations(2000).for_each(|bytes| {
+    airbound_corpus::check!(Vec<u8>, 2000, |bytes| {
         let _ = parse(&String::from_utf8_lossy(bytes));
     });
 }
