@@ -1,5 +1,5 @@
 //! The papers, reproduced quickly: every claim has its row, every row is as it was when it was last looked at, and the page stands
-//! alone. Not part of `make test`: `make test-long` runs it.
+//! alone. Not part of `make test`: `make long` runs it.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A day of virtual time with churn: `make test-long`.
+//! A day of virtual time with churn: `make long`.
 
 mod world;
 
