@@ -1,4 +1,5 @@
 //! The compilers of C and C++, and the libraries under test.
+#![allow(clippy::print_stderr, reason = "reports what is skipped")]
 
 use std::path::PathBuf;
 use std::process::Command;
