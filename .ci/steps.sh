@@ -35,17 +35,16 @@ step() {
 }
 
 lane() {
-    local line name began result failed=0
+    # BASHPID is that of the lane here, and another in what it starts.
+    local line name began result failed=0 out=$STEPS/$BASHPID
     while IFS= read -r line; do
         line=${line#"${line%%[![:space:]]*}"}
         [ -n "$line" ] || continue
         name=${line%%: *}
         began=$SECONDS result=0
-        bash -euo pipefail -c "${line#*: }" >"$STEPS/$BASHPID" 2>&1 </dev/null || result=$?
-        note $((SECONDS - began)) "$(verdict $result "$STEPS/$BASHPID")" "$name"
-        # One write, so that lanes do not mix.
-        { printf '\n== %s (%d s)\n' "$name" $((SECONDS - began)); cat "$STEPS/$BASHPID"; } >"$STEPS/$BASHPID.out"
-        cat "$STEPS/$BASHPID.out"
+        bash -euo pipefail -c "${line#*: }" >"$out" 2>&1 </dev/null || result=$?
+        note $((SECONDS - began)) "$(verdict $result "$out")" "$name"
+        printf '\n== %s (%d s)\n%s\n' "$name" $((SECONDS - began)) "$(cat "$out")"
         [ $result = 0 ] || failed=1
     done <<<"$1"
     return $failed
