@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # str0m sends one packet a turn, so that a caller's least wait is taken for the network's rate.
 #
-# Versions: str0m 0.25.0 with str0m-proto 0.8.0, aws-lc-rs (crates.io).
+# Versions: str0m 0.25.0 with str0m-proto 0.8.0, aws-lc-rs (Rust registry).
 #
 # Input: two Rtc of str0m in one program and in virtual time, so that the machine's load plays no
 # part; between them 5 ms each way, no limit of rate, no loss. The sender begins with an estimate of
