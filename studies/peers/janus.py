@@ -116,7 +116,7 @@ class Bridge:
             return {"member": number, "actions": actions, "feeds": {other: one["feed"] for other, one in self.members.items()}, "reasons": reasons}
 
     def seen(self, number):
-        """What the page of a member shows: its first view, what it sends and the rate at which it is held."""
+        """The page of a member: its first view, what it sends and the rate at which it is held."""
         with self.lock:
             return self.members.get(number, {}).get("seen") or {"view": {}, "up": 0, "held": 0}
 

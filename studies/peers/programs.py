@@ -32,7 +32,7 @@ def iperf(*options):
     def read(text):
         end = json.loads(text)["end"]
         if "-u" in options:
-            # What came; the sender's own figure is in the same place of another table.
+            # Received data; the sender's own figure is in the same place of another table.
             received = end["sum"]
             return {"mbps": received["bits_per_second"] * (1 - received["lost_percent"] / 100) / 1e6, "lost_percent": received["lost_percent"]}
         figures = {"mbps": end["sum_received"]["bits_per_second"] / 1e6}
