@@ -27,7 +27,7 @@ starts() {
         run=("qemu-$host-static")
         command -v "${run[0]}" >/dev/null || { echo "check: $package: not started: there is no ${run[0]}" >&2; return; }
     fi
-    "${run[@]}" "$1" --version | grep -qE '^airbound[a-z -]* [0-9]+\.' || defect "${1##*/} does not print its version"
+    "${run[@]}" "$1" --version | grep -E '^airbound[a-z -]* [0-9]+\.' >/dev/null || defect "${1##*/} does not print its version"
 }
 
 machine() { od -An -tu2 -j18 -N2 "$1" | tr -d ' '; }
@@ -78,7 +78,7 @@ debian() {
     for path in airbound airbound-agent-run airbound-relay airbound-relay-edge airbound-relay-client; do
         [ -s "$data/usr/share/man/man1/$path.1.gz" ] || defect "the man page $path.1 is missing"
     done
-    gzip -dc "$data/usr/share/man/man1/airbound-relay.1.gz" | grep -q 'airbound.*relay.*edge(1)' || defect "the man page airbound-relay.1 is not the relay's own"
+    gzip -dc "$data/usr/share/man/man1/airbound-relay.1.gz" | grep 'airbound.*relay.*edge(1)' >/dev/null || defect "the man page airbound-relay.1 is not the relay's own"
     for unit in airbound-agent airbound-relay; do
         has lib/systemd/system/$unit.service 644
         program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$data/lib/systemd/system/$unit.service")

@@ -53,7 +53,7 @@ require_cargo() {
         fail "a Rust toolchain: $CARGO is installed without one" "rustup toolchain install stable"
         exit 1
     fi
-    if [ "$(printf '%s\n%s\n' "$required" "${found%%-*}" | sort -V | head -n 1)" != "$required" ]; then
+    if [ "$(printf '%s\n%s\n' "$required" "${found%%-*}" | sort -V | sed -n 1p)" != "$required" ]; then
         fail "a newer Rust toolchain: cargo is $found, required is $required or newer" \
             "with rustup: rustup update stable" \
             "the cargo of Debian's and Ubuntu's stable releases may be too old: install rustup instead"

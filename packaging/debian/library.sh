@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 
 build=${1:?BUILD is missing}
 folder=${2:?FOLDER is missing}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 architecture=$(dpkg --print-architecture)
 libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 build=${1:?BUILD is missing}
 prefix=${2:?PREFIX is missing}
 libraries=${3:-lib}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 abi=$(sed -n 's/^#define AIRBOUND_ABI \([0-9]*\)$/\1/p' crates/capi/include/airbound.h)
 # From LIBRARIES to PREFIX, as lib to .. and lib/x86_64-linux-gnu to ../..
 up=$(sed 's:[^/][^/]*:..:g' <<<"$libraries")

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 program=${1:?PROGRAM is missing}
 architecture=${2:?ARCHITECTURE is missing}
 folder=${3:?FOLDER is missing}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-r1
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)-r1
 case $architecture in
 mips | mipsel | mips_* | mipsel_*)
     echo "ipk: 32-bit MIPS is not supported: it has no 64-bit atomics" >&2
@@ -32,7 +32,7 @@ x86_64:62 | aarch64_*:183 | arm_*:40) ;;
     exit 2
     ;;
 esac
-if head -c 4096 "$program" | grep -aqE '/ld-(linux|musl)'; then
+if head -c 4096 "$program" | grep -aE '/ld-(linux|musl)' >/dev/null; then
     echo "ipk: $program is not statically linked; make static makes such a program" >&2
     exit 2
 fi
