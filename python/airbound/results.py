@@ -126,7 +126,7 @@ class RunResult:
 
     @cached_property
     def verdict(self) -> dict[str, Any]:
-        """The verdict of ``airbound run --json``: ``choices`` (none), ``bottleneck``, ``advice`` and ``health``, each with its sentences.
+        """The verdict of ``airbound run --json``: ``choice`` (of its demands), ``bottleneck``, ``advice`` and ``health``, each with its sentences.
 
         ``docs/understand/verdicts.md`` has the rules.
         """
@@ -250,7 +250,7 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> dict[str, Any]:
-        """The verdict of ``airbound compare --json``: ``choices``, ``bottleneck``, ``advice`` and ``health``, each with its sentences.
+        """The verdict of ``airbound compare --json``: ``choice``, ``bottleneck``, ``advice`` and ``health``, each with its sentences.
 
         ``docs/understand/verdicts.md`` has the rules.
         """

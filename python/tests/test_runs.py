@@ -109,7 +109,7 @@ def test_a_comparison_contains_its_runs(comparison: airbound.Comparison, tmp_pat
     page = comparison.report(tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>") or "<html" in page[:200]
     verdict = comparison.verdict
-    assert set(verdict) == {"advice", "choices", "bottleneck", "health"}
+    assert set(verdict) == {"advice", "choice", "bottleneck", "health"}
     assert verdict["bottleneck"]["flow"] == comparison.focus
     assert verdict["bottleneck"]["sentence"] in " ".join(comparison.to_text(1000).split())
     alone = comparison["linux"][0].verdict

@@ -358,6 +358,9 @@ pub(crate) struct Compare {
     /// Test the bottleneck of the verdict, and its advice: take the cause away and run again
     #[arg(long)]
     pub(crate) why: bool,
+    /// Print all sentences and tables, in place of a screen
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Folder for the results [default: runs/SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -415,6 +418,9 @@ pub(crate) struct Report {
     /// Print every flow of a group in a row of its own
     #[arg(long)]
     pub(crate) members: bool,
+    /// Print all sentences and tables of several schemes, in place of a screen
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Open the report in the browser
     #[arg(long)]
     pub(crate) open: bool,

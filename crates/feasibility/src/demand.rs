@@ -141,7 +141,8 @@ pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(u
             let flow = &scenario.flows[index];
             if flow.direction == Direction::Up {
                 return Err(refused(
-                    "it is an uplink flow; an access point protects downlink flows".to_owned(),
+                    "it is an uplink flow; a plan covers what the access point sends, airbound compare measures both"
+                        .to_owned(),
                 ));
             }
             found.retain(|(other, _)| *other != index);

@@ -172,6 +172,11 @@ impl Comparison {
         self.schemes.iter().filter(move |known| known.name == scheme).flat_map(SchemeRuns::summaries)
     }
 
+    /// Names of the schemes, in order of first appearance.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.schemes.iter().map(|scheme| scheme.name.as_str())
+    }
+
     /// Name of the scenario, or of all scenarios.
     #[must_use]
     pub fn scenario(&self) -> String {

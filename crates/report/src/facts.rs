@@ -28,6 +28,8 @@ pub struct Site {
     pub has_plain_uplink: bool,
     /// Whether packets wait below the access point's queue, out of its reach.
     pub has_lower_queue: bool,
+    /// Whether the access point's card decides on rates and retries in its firmware.
+    pub has_rates_in_firmware: bool,
     /// Whether there are neighbours or interference on the channel.
     pub is_shared: bool,
     /// Distance of stations from the next node on their path to the access point, m, for those that have one.

@@ -6,7 +6,7 @@ use airbound_record::{Component, SeriesRow, Summary};
 
 use crate::chart::{Band, Bar, Chart, ChartKind, Dots, Line, Panels, Split, Tails};
 use crate::comparison::{Comparison, SchemeRuns, relative_change};
-use crate::grid::Spread;
+use crate::grid::{Spread, number};
 use crate::groups::Group;
 use crate::page::Pick;
 use crate::plot::SERIES;
@@ -69,7 +69,7 @@ impl Comparison {
             };
             let demand = self.demand().filter(|_| is_packets);
             let demanded = if demand.is_some() {
-                "; the demand counts on the Wi-Fi part of the latency only"
+                "; the demand counts on the Wi-Fi part, so the delay of the wire is added to it"
             } else {
                 ""
             };
@@ -83,14 +83,18 @@ impl Comparison {
         Pick { label: "Latency of".to_owned(), options: components.into_iter().filter_map(option).collect() }
     }
 
-    /// The demand of the group in focus: its words, the latency in ms, and the share that may be above it.
+    /// The demand of the group in focus on an axis of the whole latency: its words, its latency with the delay of the wire in ms, and the
+    /// share that may be above it.
     fn demand(&self) -> Option<(String, f64, f64)> {
-        let demand = self.example(self.focus()?)?.demand?;
-        Some((
-            format!("demand {} ms (Wi-Fi part)", demand.latency_ms),
-            demand.latency_ms,
-            1.0 - demand.percentile / 100.0,
-        ))
+        let flow = self.example(self.focus()?)?;
+        let demand = flow.demand?;
+        let wire = self.facts.flow(&flow.name).map_or(0.0, |flow| flow.delay.as_millis_f64());
+        let words = if wire > 0.0 {
+            format!("demand {} ms + {} ms of wire", demand.latency_ms, number(wire))
+        } else {
+            format!("demand {} ms", demand.latency_ms)
+        };
+        Some((words, demand.latency_ms + wire, 1.0 - demand.percentile / 100.0))
     }
 
     /// The steps of (latency in ms, share of samples above it), from the shortest latency on. Lost packets are above all.

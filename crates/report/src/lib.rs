@@ -17,6 +17,8 @@ mod overview;
 mod page;
 mod plot;
 mod run;
+mod screen;
+mod student;
 mod tables;
 mod timing;
 mod users;
@@ -31,8 +33,9 @@ pub use facts::{Facts, FlowFacts, Site};
 pub use grid::{Cell, Column, Grid, number, wrapped};
 pub use page::{Chapter, Grade, Page, Pick, Score, Scorecard};
 pub use run::Run;
+pub use student::student_quantile;
 pub use validate::{Outcome, Tolerance, ValidationRow, Verdict, outcome, validation_grid, validation_json};
 pub use verdict::{
-    Advice, Alike, Answer, Attempt, Bottleneck, Cause, Change, Choice, Figure, Finding, Limit, RULES, Rule,
-    Trial,
+    Advice, Alike, Answer, Attempt, Bottleneck, Cause, Change, Choice, Cost, DemandResult, Figure, Finding,
+    Judged, Keeping, Limit, RULES, Rule, Trial,
 };

@@ -10,10 +10,10 @@ use crate::grid::{Column, Grid, NOTHING, Spread, number};
 use crate::groups::Group;
 use crate::page::{Chapter, Grade, Page, Score, Scorecard};
 use crate::run::Run;
+use crate::verdict::{Choice, DemandResult, Judged, Keeping};
 
-/// Share of the seconds from which on a demand counts as met, and as met most of the time.
-const MET: f64 = 0.95;
-const MOSTLY: f64 = 0.5;
+/// Share of lost packets from which on it matters.
+const LEAST: f64 = 0.001;
 
 impl Comparison {
     /// The page as HTML, which stands alone.
@@ -40,6 +40,7 @@ impl Comparison {
         let name = self.scenario();
         let seeds = self.seeds();
         let seeds = if seeds > 1 { format!("; {seeds} seeds") } else { String::new() };
+        let verdict = self.verdict();
         let chapter = |title: &str| Chapter { title: title.to_owned(), ..Chapter::default() };
         let tables = std::iter::once(self.headline())
             .chain(self.networks())
@@ -51,7 +52,7 @@ impl Comparison {
             .chain(self.member_tables());
         let timing = Chapter { tables: self.timing().into_iter().collect(), ..chapter("Timing") };
         let chapters = vec![
-            Chapter { scores: self.scorecard(), ..chapter("Scorecard") },
+            Chapter { scores: self.scorecard(verdict.choice.as_ref()), ..chapter("Scorecard") },
             Chapter { picks: vec![self.distributions(), self.splits()], ..chapter("Latency") },
             Chapter { charts: self.cost_dots(), ..chapter("What it costs the others") },
             Chapter { picks: vec![self.over_time()], ..chapter("Over time") },
@@ -59,7 +60,7 @@ impl Comparison {
             timing,
             self.provenance(),
         ];
-        let sentences = self.verdict().sentences().map(str::to_owned).collect::<Vec<_>>();
+        let sentences = verdict.sentences().map(str::to_owned).collect::<Vec<_>>();
         Page {
             title: self.said("title").unwrap_or_else(|| name.clone()),
             question: self.said("description").unwrap_or_default(),
@@ -83,76 +84,49 @@ impl Comparison {
         runs.all(|run| of(run).as_ref() == Some(&first)).then_some(first)
     }
 
-    /// A row for each scheme, a column for each group with a demand, or for that in focus; `None` without a flow.
-    fn scorecard(&self) -> Option<Scorecard> {
+    /// A row for each scheme, a column for each demand, or for the group in focus; and what the others lose.
+    pub(crate) fn scorecard(&self, choice: Option<&Choice>) -> Option<Scorecard> {
         let focus = self.focus()?;
+        let judged: &[Judged] = choice.map_or(&[], |choice| &choice.schemes);
         let mut columns: Vec<ScoreColumn> = Vec::new();
         if self.schemes.iter().any(|scheme| scheme.summaries().any(|summary| summary.session.is_some())) {
             columns.push(self.utility());
         }
-        columns.extend(self.demanding().map(|group| self.against_demand(group)));
+        columns.extend(self.demanding().map(|group| self.against_demand(group, judged)));
         if !self.demanding().any(|group| group.is(focus)) {
             columns.insert(0, self.without_demand(focus));
         }
+        columns.extend(cost_column(judged));
         let judged = self.demanding().next().map_or("", |_| {
-            "Measured at the percentile of the demand, on the Wi-Fi part of the latency. Green: met in 95 % of the seconds; yellow: in half \
-             of them; red: in fewer, or too little arrives. "
+            "At the percentile of the demand, on the Wi-Fi part of the latency, mean over the seeds. Green: kept; yellow: the seeds \
+             do not tell; red: missed, or more than 5 % is lost. "
         });
-        let best = if self.schemes.len() > 1 { "Bold: the best of those that serve the flow." } else { "" };
+        let chosen = choice.and_then(|choice| choice.scheme.as_deref());
+        let bold = if chosen.is_some() { "Bold: the choice." } else { "" };
         let rows = self.schemes.iter().enumerate().map(|(place, scheme)| {
+            let is_chosen = chosen == Some(scheme.name.as_str());
             let scores = columns.iter().filter_map(|column| column.scores.get(place).cloned());
-            (self.labelled(scheme), scores.collect())
+            (self.labelled(scheme), scores.map(|score| Score { is_best: is_chosen, ..score }).collect())
         });
         Some(Scorecard {
             rows: rows.collect(),
             columns: columns.iter().map(|column| column.head.clone()).collect(),
-            note: format!("{judged}{best} {}", self.seed_note()).trim().to_owned(),
+            note: format!("{judged}{bold}").trim().to_owned(),
         })
     }
 
-    /// The column of a group with a demand. The best meets it most often, or has the lowest latency where several do.
-    fn against_demand(&self, group: &Group) -> ScoreColumn {
+    /// The column of a group with a demand.
+    fn against_demand(&self, group: &Group, judged: &[Judged]) -> ScoreColumn {
         let demand = self.example(group).and_then(|flow| flow.demand);
         let head = demand.map_or_else(String::new, |demand| {
             format!("{}: p{} ≤ {} ms", group.label(), demand.percentile, demand.latency_ms)
         });
+        let place = self.demanding().position(|known| known.is(group)).unwrap_or(0);
         let of = |scheme: &SchemeRuns| {
-            let met = scheme.spread(|summary| self.mean_of(summary, group, &|flow| flow.demand?.met_share));
-            let measured = self.band(scheme, group, &|flow| flow.demand?.measured_ms);
-            (met.map(|met| met.median), measured)
+            let own = judged.iter().find(|judged| judged.scheme == scheme.name);
+            own.and_then(|judged| judged.demands.get(place)).map_or_else(Score::default, score)
         };
-        let values: Vec<_> = self.schemes.iter().map(of).collect();
-        let rank = |(place, (met, measured)): (usize, &(Option<f64>, Option<Spread>))| {
-            let serves = self.schemes.get(place).is_some_and(|scheme| self.refusal(scheme, group).is_none());
-            Some((-met.filter(|_| serves)?.min(MET), (*measured)?.median))
-        };
-        let best = values
-            .iter()
-            .enumerate()
-            .filter_map(rank)
-            .min_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
-        let score = |(place, value): (usize, &(Option<f64>, Option<Spread>))| {
-            let (share, measured) = *value;
-            let seconds =
-                share.map_or(String::new(), |share| format!("met in {:.0} % of the seconds", 100.0 * share));
-            let hidden = self.schemes.get(place).and_then(|scheme| self.hidden(scheme, group));
-            let is_refused =
-                self.schemes.get(place).is_some_and(|scheme| self.refusal(scheme, group).is_some());
-            let grade = match share {
-                Some(_) if is_refused => Grade::Poor,
-                Some(share) if share >= MET => Grade::Good,
-                Some(share) if share >= MOSTLY => Grade::Fair,
-                Some(_) => Grade::Poor,
-                None => Grade::Plain,
-            };
-            Score {
-                text: measured.map_or(NOTHING.to_owned(), |value| format!("{}{}", between(value), " ms")),
-                detail: [seconds, hidden.unwrap_or_default()].join(", ").trim_matches([',', ' ']).to_owned(),
-                grade,
-                is_best: self.schemes.len() > 1 && best.is_some() && rank((place, value)) == best,
-            }
-        };
-        ScoreColumn { head, scores: values.iter().enumerate().map(score).collect() }
+        ScoreColumn { head, scores: self.schemes.iter().map(of).collect() }
     }
 
     /// The column of a group without a demand: the goodput of transfers, the latency of others.
@@ -167,17 +141,14 @@ impl Comparison {
         };
         let (figure, unit) = if is_transfer { ("goodput", "Mb/s") } else { ("p95", "ms") };
         let head = format!("{}: {figure}", group.label());
-        let serves = |scheme: &SchemeRuns| is_transfer || self.refusal(scheme, group).is_none();
         let hidden = |scheme: &SchemeRuns| {
             if is_transfer { String::new() } else { self.hidden(scheme, group).unwrap_or_default() }
         };
-        self.plain(head, unit, is_transfer, value, serves, hidden)
+        self.plain(head, unit, value, hidden)
     }
 
     /// The facts that a latency hides: why the scheme is not chosen, or the share of lost packets.
     fn hidden(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
-        /// Share from which on it matters.
-        const LEAST: f64 = 0.001;
         if let Some(reason) = self.refusal(scheme, group) {
             return Some(reason);
         }
@@ -187,33 +158,24 @@ impl Comparison {
 
     fn utility(&self) -> ScoreColumn {
         let value = |summary: &Summary| Some(summary.session.as_ref()?.utility);
-        self.plain("utility of the session".to_owned(), "", true, value, |_| true, |_| String::new())
+        self.plain("utility of the session".to_owned(), "", value, |_| String::new())
     }
 
     fn plain(
         &self,
         head: String,
         unit: &str,
-        is_more_better: bool,
         value: impl Fn(&Summary) -> Option<f64>,
-        serves: impl Fn(&SchemeRuns) -> bool,
         detail: impl Fn(&SchemeRuns) -> String,
     ) -> ScoreColumn {
-        let values: Vec<Option<Spread>> = self.schemes.iter().map(|scheme| scheme.spread(&value)).collect();
-        let serving = values.iter().zip(&self.schemes).filter(|(_, scheme)| serves(scheme));
-        let medians = serving.filter_map(|(value, _)| value.map(|spread| spread.median));
-        let best = if is_more_better { medians.reduce(f64::max) } else { medians.reduce(f64::min) };
-        let score = |(value, scheme): (&Option<Spread>, &SchemeRuns)| Score {
-            text: value
+        let score = |scheme: &SchemeRuns| Score {
+            text: scheme
+                .spread(&value)
                 .map_or(NOTHING.to_owned(), |value| format!("{} {unit}", between(value)).trim().to_owned()),
             detail: detail(scheme),
-            grade: Grade::Plain,
-            is_best: self.schemes.len() > 1
-                && best.is_some()
-                && value.map(|value| value.median) == best
-                && serves(scheme),
+            ..Score::default()
         };
-        ScoreColumn { head, scores: values.iter().zip(&self.schemes).map(score).collect() }
+        ScoreColumn { head, scores: self.schemes.iter().map(score).collect() }
     }
 
     /// The chapter on the runs: slots, seeds, versions, speed, and the scenarios.
@@ -288,6 +250,44 @@ struct ScoreColumn {
     scores: Vec<Score>,
 }
 
+/// The cell of a demand.
+fn score(demand: &DemandResult) -> Score {
+    let word = match demand.keeping {
+        Keeping::Kept => "kept",
+        Keeping::About => "about kept",
+        Keeping::Missed => "missed",
+    };
+    let lost =
+        (demand.lost_share >= LEAST).then(|| format!(", {} % lost", number(100.0 * demand.lost_share)));
+    Score {
+        text: demand.measured_ms.map_or(NOTHING.to_owned(), |value| format!("{} ms", number(value))),
+        detail: format!("{word}{}", lost.unwrap_or_default()),
+        grade: match demand.keeping {
+            Keeping::Kept => Grade::Good,
+            Keeping::About => Grade::Fair,
+            Keeping::Missed => Grade::Poor,
+        },
+        is_best: false,
+    }
+}
+
+/// The column of what other flows lose; `None` where nothing is compared, or nothing is lost anywhere.
+fn cost_column(judged: &[Judged]) -> Option<ScoreColumn> {
+    let score = |judged: &Judged| {
+        let largest = judged.costs.first();
+        Score {
+            text: largest.map_or("none".to_owned(), |cost| format!("{:.0} %", 100.0 * cost.lost)),
+            detail: largest.map_or(String::new(), |cost| cost.flow.clone()),
+            ..Score::default()
+        }
+    };
+    let is_any = judged.iter().any(|judged| !judged.costs.is_empty());
+    is_any.then(|| ScoreColumn {
+        head: "largest loss of goodput".to_owned(),
+        scores: judged.iter().map(score).collect(),
+    })
+}
+
 /// The lines of a text from the first to the last that differ from another one, with the number of the first.
 fn difference(known: &str, text: &str) -> String {
     let same = known.lines().zip(text.lines()).take_while(|(one, other)| one == other).count();
@@ -315,22 +315,28 @@ mod tests {
     use crate::verdict::test_runs::{Made, compared};
 
     #[test]
-    fn a_scheme_that_does_not_serve_the_flow_is_not_green() {
+    fn what_keeps_the_demand_is_green_and_the_choice_is_bold() {
         let runs = vec![
-            Made::new("linux", 1).vr(40.0, 0.0),
-            Made::new("last-pq", 1).vr(18.0, 0.97),
-            Made::new("wqm", 1).vr(6.0, 1.0).goodput("vr", 10.0),
+            Made::new("linux", 1).vr(40.0, 0.0).download(100.0),
+            Made::new("last-pq", 1).vr(18.0, 0.7).download(95.0),
+            Made::new("law", 1).vr(6.0, 1.0).download(40.0),
+            Made::new("wqm", 1).vr(6.0, 1.0).loss("vr", 0.778).download(100.0),
         ];
-        let card = compared(runs, "vr", "linux").scorecard().expect("a flow");
-        let shown: Vec<_> =
-            card.rows.iter().map(|(name, scores)| (&name[..], scores[0].grade, scores[0].is_best)).collect();
+        let comparison = compared(runs, "vr", "linux");
+        let card = comparison.scorecard(comparison.verdict().choice.as_ref()).expect("a flow");
+        let shown: Vec<_> = card
+            .rows
+            .iter()
+            .map(|(name, scores)| (&name[..], scores[0].grade, scores[0].is_best, &scores[1].text[..]))
+            .collect();
         let expected = [
-            ("linux (default)", Grade::Poor, false),
-            ("last-pq", Grade::Good, true),
-            ("wqm", Grade::Poor, false),
+            ("linux (default)", Grade::Poor, false, "none"),
+            ("last-pq", Grade::Good, true, "5 %"),
+            ("law", Grade::Good, false, "60 %"),
+            ("wqm", Grade::Poor, false, "none"),
         ];
         assert_eq!(shown, expected);
-        assert!(card.rows[2].1[0].detail.ends_with("delivers 10.0 of 45.0 Mb/s"), "{card:?}");
+        assert_eq!(card.rows[3].1[0].detail, "missed, 77.8 % lost");
     }
 
     #[test]

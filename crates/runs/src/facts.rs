@@ -32,6 +32,8 @@ fn site(scenario: &Scenario) -> Site {
         is_shaped: scenario.access_point.shaper.is_some(),
         has_plain_uplink: matches!(uplink.name(), "fifo" | "codel" | "pie"),
         has_lower_queue: scenario.access_point.path.driver_queue != Some(0),
+        // No driver of an 802.11ax card leaves rates to mac80211.
+        has_rates_in_firmware: scenario.air.standard == Format::He,
         is_shared: !scenario.neighbours.is_empty() || !scenario.interferences.is_empty(),
         distances: scenario.stations.iter().filter_map(distance).collect(),
         absences: scenario.stations.iter().filter_map(absence).collect(),

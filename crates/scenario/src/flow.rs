@@ -239,7 +239,7 @@ pub(super) struct Deciders<'a> {
 }
 
 impl Deciders<'_> {
-    /// Reads the demand of a flow, which needs a queue that supports it.
+    /// Reads the demand of a flow. It is measured under every queue; a compared scheme may try to keep it.
     fn read_demand(
         &self,
         section: &Section<'_>,
@@ -249,16 +249,7 @@ impl Deciders<'_> {
             Direction::Down => self.down,
             Direction::Up => self.up,
         };
-        let demand = DemandSchedule::read(section, queue.shortest_demand())?;
-        // For the downlink, a compared scheme may support it.
-        if demand.is_some() && direction == Direction::Up && queue.kind() != "last-pq" {
-            let problem = format!(
-                "is on an uplink flow, served by the stations' queue {}; it needs uplink.queue = \"last-pq\"",
-                queue.kind()
-            );
-            return Err(section.wrong("demand", problem));
-        }
-        Ok(demand)
+        DemandSchedule::read(section, queue.shortest_demand())
     }
 }
 

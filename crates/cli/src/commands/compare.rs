@@ -51,7 +51,12 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
     };
     let folder = compare.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&opened.name));
     let threads = jobs::threads(compare.effort.jobs);
-    let shown = Shown { why: compare.why, members: compare.effort.members, open: compare.open };
+    let shown = Shown {
+        why: compare.why,
+        members: compare.effort.members,
+        open: compare.open,
+        more: (!compare.full).then_some("--full"),
+    };
     self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
 }
 
@@ -74,12 +79,19 @@ pub(super) struct Shown {
     pub(super) members: bool,
     /// The report in the browser.
     pub(super) open: bool,
+    /// The option or command that shows all, where several schemes are to fit a screen.
+    pub(super) more: Option<&'static str>,
 }
 
-/// The comparison for the terminal.
-pub(super) fn text(comparison: Comparison, members: bool) -> String {
-    let comparison = if members { comparison.with_members() } else { comparison };
-    comparison.to_text(output::width())
+/// The comparison for the terminal: of several schemes a screen, which names `more` for all, else all.
+pub(super) fn text(comparison: Comparison, members: bool, more: Option<&str>) -> String {
+    match more {
+        Some(more) if !members && comparison.schemes().nth(1).is_some() => {
+            comparison.to_screen(output::width(), more)
+        }
+        _ if members => comparison.with_members().to_text(output::width()),
+        _ => comparison.to_text(output::width()),
+    }
 }
 
 /// Runs everything, and leaves a folder with the runs and their report.
@@ -117,7 +129,7 @@ pub(super) fn matrix(
     if verbosity.json {
         return Ok(output::json(&results(&finished, tried, folder, &report))?);
     }
-    let mut text = text(finished.comparison, shown.members);
+    let mut text = text(finished.comparison, shown.members, shown.more);
     if let Some(tried) = &tried {
         text += "\n";
         text += &tried.why.as_ref().map_or_else(

@@ -67,7 +67,7 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
     if verbosity.json {
         return Ok(output::json(&json!({ "report": page, "verdict": comparison.verdict() }))?);
     }
-    let text = super::compare::text(comparison, report.members);
+    let text = super::compare::text(comparison, report.members, (!report.full).then_some("--full"));
     Ok(output::say(verbosity, &format!("{text}\nReport: {}\n", page.display()))?)
 }
 

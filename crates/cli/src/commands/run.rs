@@ -101,7 +101,7 @@ fn one(
     if verbosity.json {
         return Ok(output::print(&summary.to_json()?)?);
     }
-    let mut text = compare::text(comparison, run.effort.members);
+    let mut text = compare::text(comparison, run.effort.members, None);
     text += &format!("\nRun:    {}\nReport: {}\n", folder.display(), report.display());
     if capture == Some(Path::new(STDOUT)) {
         if verbosity.remarks() {

@@ -102,8 +102,11 @@ const QUESTIONS: [Question; 7] = [
 
 /// Every sentence of a verdict.
 fn sentences(verdict: &Value) -> String {
-    let lists = ["choices", "health"].iter().flat_map(|key| verdict[*key].as_array().expect("a list"));
-    let all = lists.chain([&verdict["bottleneck"]]);
+    let all = verdict["health"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .chain([&verdict["choice"], &verdict["bottleneck"]]);
     all.filter_map(|finding| finding["sentence"].as_str()).collect::<Vec<_>>().join("\n")
 }
 

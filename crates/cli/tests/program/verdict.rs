@@ -12,8 +12,7 @@ fn flowing(text: &str) -> String {
 #[test]
 fn terminal_page_json_and_report_say_the_same() {
     let place = Place::new();
-    let arguments = ["compare", "tiny.toml", "--out", "both"];
-    let text = place.succeed(&arguments);
+    let text = place.succeed(&["compare", "tiny.toml", "--out", "both", "--full"]);
     assert!(text.starts_with("=> "), "{text}");
     let page = String::from_utf8(place.bytes("both/report.html")).expect("text");
     let page = page.replace("&#x27;", "'").replace("&#x2f;", "/");
@@ -21,12 +20,20 @@ fn terminal_page_json_and_report_say_the_same() {
     assert_eq!(&place.json(&["report", "both", "--json"])["verdict"], verdict);
     let one = |finding: &Value| finding["sentence"].as_str().expect("a sentence").to_owned();
     let all = |key: &str| verdict[key].as_array().expect("a list").iter().map(one).collect::<Vec<_>>();
-    let sentences = [all("choices"), vec![one(&verdict["bottleneck"])], all("health")].concat();
+    let lines = verdict["choice"]["lines"].as_array().expect("a list");
+    let lines: Vec<String> = lines.iter().map(|line| line.as_str().expect("a line").to_owned()).collect();
+    let choice = one(&verdict["choice"]);
+    let sentences = [vec![choice.clone()], lines, vec![one(&verdict["bottleneck"])], all("health")].concat();
     assert!(sentences.len() >= 3, "{sentences:?}");
     for sentence in sentences {
         assert!(flowing(&text).contains(&format!("=> {sentence}")), "{sentence} in {text}");
         assert!(page.contains(&format!("<li>{sentence}</li>")), "{sentence} on the page");
     }
+    let screen = place.succeed(&["report", "both"]);
+    assert!(
+        screen.lines().count() <= 24 && flowing(&screen).starts_with(&format!("=> {choice}")),
+        "{screen}"
+    );
     // 200 ms hold too few packets for the percentiles of the tables.
     assert!(all("health").iter().any(|sentence| sentence.contains("lengthen duration")), "{text}");
     let run = place.succeed(&["run", "tiny.toml"]);

@@ -5,8 +5,8 @@ use airbound_units::{BitRate, Span};
 use serde::Serialize;
 
 use super::bottleneck::{Subject, subject};
-use super::choice::Measure;
 use super::health::{of_station, offer};
+use super::measure::Measure;
 use super::rules::{HALVED, Rule, SHAPER, SHORTER, SLOW_STATION, STAGE, WIRE_FULL, WORTH};
 use super::{Cause, listed, median};
 use crate::comparison::{Comparison, SchemeRuns, is_transfer};

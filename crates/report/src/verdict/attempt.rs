@@ -3,7 +3,8 @@
 use airbound_record::Summary;
 use serde::Serialize;
 
-use super::choice::{Measure, able, costs, is_tie, rank};
+use super::cost::words;
+use super::measure::{Measure, able, is_tie, rank};
 use super::{Advice, Change};
 use crate::comparison::Comparison;
 use crate::grid::wrapped;
@@ -59,7 +60,7 @@ impl Attempt {
             advice.scheme,
             measure.bare(old.value.median),
             measure.show(new.value.median),
-            costs(&both, new.scheme, focus)
+            words(&both, new.scheme, focus)
         );
         let (before, after) = (old.value.median, new.value.median);
         Some(Self { change: advice.change.clone(), figure: advice.figure, before, after, helps, sentence })
@@ -107,12 +108,12 @@ mod tests {
 
     #[test]
     fn a_lower_latency_is_a_help_with_its_cost() {
-        let helped = followed(vec![run(1, 66.0)], vec![run(1, 31.0).goodput("download", 94.0)]);
+        let helped = followed(vec![run(1, 66.0)], vec![run(1, 31.0).goodput("download", 84.0)]);
         assert!(helped.helps);
         assert_eq!(
             helped.sentence,
             "It helps: with a shaper of 240 Mb/s with a fair queue on the access point the p95 of call under linux goes from 66.0 to \
-             31.0 ms; it costs download 6.0 % of the goodput under linux."
+             31.0 ms; it costs download 16 % of the goodput under linux."
         );
         assert!(!followed(vec![run(1, 66.0)], vec![run(1, 60.0)]).helps, "less than one seed shows");
     }

@@ -1,208 +1,372 @@
-//! Which scheme to choose for a flow, and what it costs the others.
+//! Which scheme to choose for the network, and what it costs.
 
-use airbound_record::{FlowSummary, Summary};
+use serde::Serialize;
 
-use super::rules::{CHOICE, COST, DELAYS, DELIVERS, LITTLE, LOSES, MEETS};
-use super::{Choice, listed, percent};
-use crate::comparison::{Comparison, SchemeRuns, is_transfer, relative_change};
-use crate::grid::{Spread, number};
+use super::cost::{self, Cost, costs, largest};
+use super::keep::{DemandResult, Keeping, demands, is_playable, worst_played};
+use super::measure::{Measure, Ranked, able, ends, rank, tied};
+use super::rules::{CHOICE, COST, EQUAL, LITTLE, PLAYABLE};
+use super::{listed, percent};
+use crate::comparison::{Comparison, SchemeRuns};
+use crate::grid::number;
 use crate::groups::Group;
 
-/// Flows beside the one in focus whose demands are judged.
-const MOST_FLOWS: usize = 5;
 /// Names in one list.
 const MOST_NAMES: usize = 4;
-/// Rise of a p95 that matters to anybody, ms.
-const FELT_MS: f64 = 5.0;
 
-/// Figure by which schemes are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
-    /// Utility of a conference.
-    Utility,
-    /// Share of the seconds in which a demand was met.
-    Met,
-    /// Share of video frames that missed their deadline.
-    Missed,
-    /// Goodput of a transfer.
-    Goodput,
-    /// 95th percentile of the latency.
-    Latency,
-    /// 99th percentile of the latency.
-    Tail,
+/// The choice of a scheme for the network.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The scheme; `None` if only one was run.
+    pub scheme: Option<String>,
+    /// Whether it keeps all demands; `None` without a demand.
+    pub keeping: Option<Keeping>,
+    /// Figure by which schemes were compared: "demand", "utility", "missed frames", "goodput" or "p95".
+    pub by: &'static str,
+    /// Each scheme, in the order of the runs.
+    pub schemes: Vec<Judged>,
+    /// The answer in at most 20 words.
+    pub sentence: String,
+    /// Further lines: by how much, at what cost, and what restricts the answer.
+    pub lines: Vec<String>,
 }
 
-impl Measure {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Utility => "utility",
-            Self::Met => "demand met",
-            Self::Missed => "missed frames",
-            Self::Goodput => "goodput",
-            Self::Latency => "p95",
-            Self::Tail => "p99",
+/// A scheme against the demands of the network.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The scheme.
+    pub scheme: String,
+    /// Whether it keeps all demands: the worst of them; `None` without a demand.
+    pub keeping: Option<Keeping>,
+    /// The result of each demand, that of the flow in focus first.
+    pub demands: Vec<DemandResult>,
+    /// What other flows lose against the default, the largest loss first.
+    pub costs: Vec<Cost>,
+    /// Whether at most half of the frames of what is judged are late or lost.
+    pub is_playable: bool,
+}
+
+impl Judged {
+    fn of(comparison: &Comparison, scheme: &SchemeRuns) -> Self {
+        let demands = demands(comparison, scheme);
+        Self {
+            scheme: scheme.name.clone(),
+            keeping: demands.iter().map(|demand| demand.keeping).max(),
+            demands,
+            costs: costs(comparison, scheme, spared(comparison)),
+            is_playable: is_playable(comparison, scheme),
         }
     }
 
-    const fn is_share(self) -> bool {
-        matches!(self, Self::Met | Self::Missed)
+    /// Whether the means over the seeds keep all demands.
+    fn keeps_all(&self) -> bool {
+        self.demands.iter().all(DemandResult::is_within)
     }
 
-    const fn wants_more(self) -> bool {
-        matches!(self, Self::Utility | Self::Met | Self::Goodput)
+    /// The demand that is furthest from being kept; `None` without demands.
+    fn worst(&self) -> Option<&DemandResult> {
+        self.demands.iter().reduce(|worst, other| if other.excess > worst.excess { other } else { worst })
     }
 
-    /// The figure of a flow, or of a group: shares are those of all seconds and frames, goodput is that of all members, the latency
-    /// the median of theirs.
-    fn of(self, comparison: &Comparison, summary: &Summary, flow: &Group) -> Option<f64> {
-        match self {
-            Self::Utility => Some(summary.session.as_ref()?.utility),
-            Self::Met => comparison.mean_of(summary, flow, &|flow| flow.demand?.met_share),
-            Self::Missed => comparison.mean_of(summary, flow, &|flow| flow.rtc?.deadline_miss_rate),
-            Self::Goodput => comparison.goodput_of(summary, flow),
-            Self::Latency => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p95),
-            Self::Tail => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p99),
-        }
+    fn excess(&self) -> f64 {
+        self.worst().map_or(0.0, |worst| worst.excess)
     }
 
-    pub(super) fn show(self, value: f64) -> String {
-        match self {
-            Self::Utility => number(value),
-            Self::Met | Self::Missed => percent(value),
-            Self::Goodput => format!("{} Mb/s", number(value)),
-            Self::Latency | Self::Tail => format!("{} ms", number(value)),
-        }
-    }
-
-    /// The value without its unit, in front of one with it.
-    pub(super) fn bare(self, value: f64) -> String {
-        if self.is_share() { self.show(value) } else { number(value) }
-    }
-
-    /// The value with its range over the seeds.
-    fn show_spread(self, spread: Spread) -> String {
-        let (median, low, high) = (self.show(spread.median), self.show(spread.low), self.show(spread.high));
-        if low == high { median } else { format!("{median} ({low} to {high})") }
+    /// The largest loss if it is one that is named.
+    fn named_cost(&self) -> Option<&Cost> {
+        self.costs.first().filter(|cost| cost.is_named())
     }
 }
 
-/// A scheme with its value.
-pub(super) struct Ranked<'a> {
-    pub(super) scheme: &'a SchemeRuns,
-    pub(super) value: Spread,
+/// The group that no cost is counted of: the only one with a demand, or without demands that in focus.
+fn spared(comparison: &Comparison) -> Option<&Group> {
+    let mut demanding = comparison.demanding();
+    match (demanding.next(), demanding.next()) {
+        (Some(only), None) => Some(only),
+        (Some(_), Some(_)) => None,
+        (None, _) => comparison.focus(),
+    }
 }
 
-/// The choices for the flow in focus, and for each other flow with a demand.
-pub(super) fn choices(comparison: &Comparison) -> Vec<Choice> {
-    let Some(focus) = comparison.focus() else { return Vec::new() };
-    let has = |flow: &Group, measure: Measure| {
-        let value = |summary: &Summary| measure.of(comparison, summary, flow);
-        comparison.schemes.iter().any(|scheme| scheme.spread(value).is_some())
+/// The choice for the network; `None` without a flow, and for a single scheme without a demand.
+pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
+    let focus = comparison.focus()?;
+    let schemes: Vec<Judged> =
+        comparison.schemes.iter().map(|scheme| Judged::of(comparison, scheme)).collect();
+    let mut choice = match schemes.as_slice() {
+        [only] => alone(only)?,
+        _ if schemes.iter().any(|judged| judged.keeping.is_some()) => by_demand(comparison, &schemes)?,
+        _ => by_figure(comparison, focus)?,
     };
-    let measure = if has(focus, Measure::Utility) {
-        Measure::Utility
-    } else if has(focus, Measure::Met) {
-        Measure::Met
-    } else if has(focus, Measure::Missed) {
-        Measure::Missed
-    } else if comparison.example(focus).is_some_and(is_transfer) {
-        Measure::Goodput
+    if let Some(sentence) = unplayable(comparison, &schemes) {
+        choice.lines.insert(0, std::mem::replace(&mut choice.sentence, sentence));
+    }
+    choice.schemes = schemes;
+    if let Some(scheme) = choice.scheme.as_deref() {
+        choice.lines.extend(restrictions(comparison, scheme));
+    }
+    Some(choice)
+}
+
+/// The sentence on a single scheme with demands.
+fn alone(judged: &Judged) -> Option<Choice> {
+    let sentence = match judged.keeping? {
+        Keeping::Missed => {
+            let of = the(&judged.demands);
+            format!("{} does not keep {of}: {}.", judged.scheme, missed(judged.worst()?))
+        }
+        _ => format!("Under {} {}.", judged.scheme, kept(judged)?),
+    };
+    Some(Choice { sentence, ..empty(judged.keeping, "demand") })
+}
+
+/// The scheme that keeps all demands at the least cost, or comes nearest.
+fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
+    let is_default = |judged: &&Judged| comparison.baseline.as_deref() == Some(judged.scheme.as_str());
+    // The default first: it is chosen among equals.
+    let mut candidates: Vec<&Judged> = schemes.iter().filter(|judged| !judged.demands.is_empty()).collect();
+    if candidates.iter().any(|judged| judged.is_playable) {
+        candidates.retain(|judged| judged.is_playable);
+    }
+    candidates.sort_by_key(|judged| !is_default(judged));
+    let keepers: Vec<&Judged> = candidates.iter().copied().filter(|judged| judged.keeps_all()).collect();
+    let least = keepers.iter().map(|judged| largest(&judged.costs)).fold(f64::INFINITY, f64::min);
+    let is_equal = |judged: &&Judged| 100.0 * (largest(&judged.costs) - least) <= EQUAL.threshold;
+    let equals: Vec<&Judged> = keepers.iter().copied().filter(is_equal).collect();
+    let chosen = match equals.iter().copied().find(is_default) {
+        Some(default) => default,
+        None if equals.is_empty() => nearest(&candidates)?,
+        None => nearest(&equals)?,
+    };
+    let cost = if is_default(&chosen) || comparison.base().is_none() {
+        String::new()
     } else {
-        Measure::Latency
+        chosen.named_cost().map_or("; at little cost".to_owned(), |cost| {
+            format!("; {} loses {}", cost.flow, percent(cost.lost))
+        })
     };
-    let mut choices: Vec<Choice> = choose(comparison, focus, measure).into_iter().collect();
-    let others = comparison.others().filter(|other| has(other, Measure::Met));
-    choices.extend(others.take(MOST_FLOWS).filter_map(|other| choose(comparison, other, Measure::Met)));
-    choices
+    let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
+    let sentence = if equals.is_empty() {
+        let all = the(&chosen.demands);
+        format!("No scheme keeps {all}; {} comes nearest, {}{cost}.", chosen.scheme, missed(chosen.worst()?))
+    } else {
+        format!("{verb} {}: {}{cost}.", chosen.scheme, kept(chosen)?)
+    };
+    let mut lines = Vec::new();
+    lines.extend(beside(comparison, schemes, chosen));
+    lines.extend(others(&keepers, chosen));
+    lines.extend(named(comparison, chosen));
+    Some(Choice { scheme: Some(chosen.scheme.clone()), sentence, lines, ..empty(chosen.keeping, "demand") })
 }
 
-fn choose(comparison: &Comparison, flow: &Group, measure: Measure) -> Option<Choice> {
-    let (able, refused) = able(comparison, flow, measure);
-    let mut ranked = rank(comparison, &able, flow, measure);
-    if comparison.schemes.len() == 1 {
-        return only(comparison, flow, measure, ranked.first()?);
+/// The demands as words: "the demand of vr", "both demands".
+fn the(demands: &[DemandResult]) -> String {
+    if let [only] = demands { format!("the demand of {}", only.flow) } else { all(demands) }
+}
+
+/// Several demands as words: "both demands", "all 3 demands".
+fn all(demands: &[DemandResult]) -> String {
+    match demands.len() {
+        2 => "both demands".to_owned(),
+        count => format!("all {count} demands"),
     }
-    let mut measure = measure;
-    let mut ties = tied(&ranked, measure);
-    // Where all meet a demand equally often, and not nearly always, the latency decides.
-    let is_met = |ranked: &Ranked<'_>| 100.0 * ranked.value.median >= MEETS.threshold;
-    if measure == Measure::Met && ties == ranked.len() && !ranked.first().is_some_and(is_met) {
-        measure = Measure::Latency;
-        ranked = rank(comparison, &able, flow, measure);
-        ties = tied(&ranked, measure);
-    }
-    let best = ranked.first()?;
-    if ranked.len() < 2 && refused.is_empty() {
-        return None;
-    }
-    let baseline = comparison.baseline.as_deref();
-    let tied: Vec<&Ranked<'_>> = ranked.iter().take(ties).collect();
-    let kept = tied.iter().find(|one| Some(one.scheme.name.as_str()) == baseline);
-    // Some milliseconds are no reason for what costs others much.
-    let dear = kept.is_none().then(|| too_dear(comparison, &ranked, best, flow, measure)).flatten();
-    let chosen: &Ranked<'_> = kept.copied().or(dear).unwrap_or(best);
-    let names: Vec<String> = tied
-        .iter()
-        .filter(|one| dear.is_none() && one.scheme.name != chosen.scheme.name)
-        .map(|one| one.scheme.name.clone())
-        .collect();
-    let seeds = comparison.seeds();
-    let subject = if measure == Measure::Utility { "the session" } else { &flow.name };
-    let mut sentence = if ties == ranked.len() && ranked.len() > 1 {
-        let how = if seeds > 1 {
-            format!("their ranges over {seeds} seeds overlap")
-        } else {
-            format!("one seed shows less than {} % between them", CHOICE.threshold)
-        };
-        let all: Vec<String> = ranked.iter().map(|one| one.scheme.name.clone()).collect();
-        let (low, high) = ends(&ranked);
-        let (low, high) = (measure.show(low), measure.show(high));
-        let span = if low == high { low } else { format!("{low} to {high}") };
-        format!(
-            "For {subject} the runs tell no difference between {}: {} {span}; {how}",
-            listed(&all, MOST_NAMES),
-            measure.name()
-        )
+}
+
+/// The first of those that are least far from their demands.
+fn nearest<'a>(all: &[&'a Judged]) -> Option<&'a Judged> {
+    all.iter().copied().reduce(|best, other| if other.excess() < best.excess() { other } else { best })
+}
+
+/// Words on demands that are kept: the one that comes nearest to being missed.
+fn kept(judged: &Judged) -> Option<String> {
+    let ratio = |demand: &DemandResult| demand.measured_ms.unwrap_or(0.0) / demand.demanded_ms;
+    let nearest = judged.demands.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
+    let about = if judged.keeping == Some(Keeping::About) { "about " } else { "" };
+    let measured = format!("{} of {} ms", number(nearest.measured_ms?), nearest.demanded_ms);
+    Some(if judged.demands.len() == 1 {
+        format!("{} {about}keeps its demand, {measured}", nearest.flow)
     } else {
-        let verb = if is_baseline(comparison, chosen.scheme) { "Keep" } else { "Choose" };
-        // How often a demand was met follows.
-        let shown = if measure == Measure::Met { Measure::Latency } else { measure };
-        let mut text = format!(
-            "{verb} {} for {subject}{}",
-            chosen.scheme.name,
-            beside(comparison, &ranked, chosen, flow, shown)
-        );
-        if !names.is_empty() {
-            let how = if seeds > 1 { "the seeds do" } else { "one seed does" };
-            text += &format!("; {how} not tell it from {}", listed(&names, MOST_NAMES));
-        }
-        text
-    };
-    if measure != Measure::Utility {
-        sentence += &demand(comparison, chosen.scheme, &ranked, flow);
-    }
-    if dear.is_some() {
-        sentence += &format!("; less than {} ms do not speak for {}", LITTLE.threshold, best.scheme.name);
-    }
-    sentence += &costs(comparison, if dear.is_some() { best.scheme } else { chosen.scheme }, flow);
-    if seeds == 1 && ties < ranked.len() {
-        sentence += "; one seed, so --seeds 5 says how sure that is";
-    }
-    sentence.push('.');
-    if !refused.is_empty() && measure != Measure::Goodput {
-        let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
-        sentence += &format!(" Left out: {}.", refused.join("; "));
-    }
-    Some(Choice {
-        flow: flow.name.clone(),
-        scheme: Some(chosen.scheme.name.clone()),
-        ties: names,
-        by: measure.name(),
-        sentence,
+        format!("{} are {about}kept, nearest {} with {measured}", all(&judged.demands), nearest.flow)
     })
 }
 
-/// The baseline, if the best scheme lowers a latency by little and costs others much of their goodput.
+/// Words on a demand that is missed.
+fn missed(worst: &DemandResult) -> String {
+    match worst.measured_ms {
+        _ if worst.is_lossy() => format!("{} loses {}", worst.flow, percent(worst.lost_share)),
+        Some(measured) => format!("{} at {} of {} ms", worst.flow, number(measured), worst.demanded_ms),
+        None => format!("{} gets nothing", worst.flow),
+    }
+}
+
+/// The measured latency of the choice beside that of the default, with the interval over the seeds.
+fn beside(comparison: &Comparison, schemes: &[Judged], chosen: &Judged) -> Option<String> {
+    let worst = chosen.worst()?;
+    let value = |demand: &DemandResult| {
+        let range =
+            demand.interval_ms.map(|[low, high]| format!(" ({} to {})", number(low.max(0.0)), number(high)));
+        let latency = demand.measured_ms.map(|ms| format!("{} ms{}", number(ms), range.unwrap_or_default()));
+        let lost = (demand.is_lossy() && demand.lost_share > 0.0)
+            .then(|| format!("{} lost", percent(demand.lost_share)));
+        let texts: Vec<String> = latency.into_iter().chain(lost).collect();
+        if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+    };
+    let base = comparison.base().filter(|base| base.name != chosen.scheme);
+    let base = base.and_then(|base| schemes.iter().find(|judged| judged.scheme == base.name));
+    let same = |demand: &&DemandResult| demand.flow == worst.flow;
+    let base = base.and_then(|base| {
+        let demand = base.demands.iter().find(same).or_else(|| base.worst())?;
+        Some(format!(", {} {}", base.scheme, value(demand)))
+    });
+    Some(format!(
+        "p{} of {} on the Wi-Fi: {} {}{}.",
+        worst.percentile,
+        worst.flow,
+        chosen.scheme,
+        value(worst),
+        base.unwrap_or_default()
+    ))
+}
+
+/// The other schemes that keep all demands, with what they cost.
+fn others(keepers: &[&Judged], chosen: &Judged) -> Option<String> {
+    let others = keepers.iter().filter(|judged| judged.scheme != chosen.scheme);
+    let text = |judged: &&Judged| {
+        let cost = judged.named_cost().map(|cost| format!(" ({} lost)", cost.text()));
+        format!("{}{}", judged.scheme, cost.unwrap_or_default())
+    };
+    let texts: Vec<String> = others.map(text).collect();
+    let verb = if texts.len() == 1 { "keeps" } else { "keep" };
+    let what = if chosen.demands.len() == 1 { "the demand".to_owned() } else { all(&chosen.demands) };
+    (!texts.is_empty()).then(|| format!("Also {} {verb} {what}.", listed(&texts, MOST_NAMES)))
+}
+
+/// Each further cost of the choice, and what is later under it.
+fn named(comparison: &Comparison, chosen: &Judged) -> Vec<String> {
+    let mut lines = Vec::new();
+    let costs: Vec<String> = chosen.costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
+    if costs.len() > 1 {
+        let base = comparison.baseline.as_deref().unwrap_or_default();
+        lines.push(format!("Goodput lost against {base}: {}.", listed(&costs, 2 * MOST_NAMES)));
+    }
+    let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen.scheme);
+    let later = scheme.map(|scheme| cost::later(comparison, scheme, spared(comparison))).unwrap_or_default();
+    if !later.is_empty() {
+        lines.push(format!("It raises the p95 of {}.", listed(&later, MOST_NAMES)));
+    }
+    lines
+}
+
+/// The sentence that comes first if nothing is playable under any scheme.
+fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
+    if schemes.iter().any(|judged| judged.is_playable) {
+        return None;
+    }
+    let worst = comparison.schemes.iter().filter_map(|scheme| worst_played(comparison, scheme));
+    let (group, share) = worst.reduce(|least, other| if other.1 < least.1 { other } else { least })?;
+    debug_assert!(100.0 * share > PLAYABLE.threshold);
+    let frames = comparison.example(group).is_some_and(|flow| flow.fps.is_some());
+    let what = if frames { "frames" } else { "packets" };
+    let under = if schemes.len() > 1 { "under every scheme " } else { "" };
+    Some(format!(
+        "Nothing is playable: {under}{} or more of the {what} of {} are late or lost.",
+        percent(share),
+        group.name
+    ))
+}
+
+/// What restricts the answer: hardware on which the scheme does less, and a single seed.
+fn restrictions(comparison: &Comparison, scheme: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let runs = || comparison.summaries_of(scheme);
+    if comparison.facts.site.has_rates_in_firmware && runs().any(|run| run.scheme.rate == "law") {
+        lines.push(format!(
+            "{scheme} sets rate and retries of each frame, which cards such as this network's keep in their firmware: \
+             there only its queue works."
+        ));
+    }
+    if comparison.seeds() == 1 && comparison.schemes.len() > 1 {
+        let is_emulated = runs().any(|run| run.emulation.is_some());
+        lines.push(if is_emulated {
+            "One run of each: repeat them to see how sure that is.".to_owned()
+        } else {
+            "One seed: --seeds 5 says how sure that is.".to_owned()
+        });
+    }
+    lines
+}
+
+/// The scheme with the best figure of a flow without a demand.
+fn by_figure(comparison: &Comparison, flow: &Group) -> Option<Choice> {
+    let measure = Measure::for_flow(comparison, flow);
+    let (served, refused) = able(comparison, flow, measure);
+    let ranked = rank(comparison, &served, flow, measure);
+    let best = ranked.first()?;
+    let ties = tied(&ranked, measure);
+    let is_default = |one: &&Ranked<'_>| comparison.baseline.as_deref() == Some(one.scheme.name.as_str());
+    let kept = ranked.iter().take(ties).find(is_default);
+    // Some milliseconds are no reason for what costs others much.
+    let dear = kept.is_none().then(|| too_dear(comparison, &ranked, best, flow, measure)).flatten();
+    let chosen = kept.or(dear).unwrap_or(best);
+    let words = |one: &Ranked<'_>| format!("{} {}", one.scheme.name, measure.show_spread(one.value));
+    let subject = if measure == Measure::Utility { "the session" } else { &flow.name };
+    let mut lines = Vec::new();
+    let sentence = if ties == ranked.len() && ranked.len() > 1 {
+        let (low, high) = ends(&ranked);
+        let (low, high) = (measure.bare(low), measure.show(high));
+        let span = if high.starts_with(&low) { high } else { format!("{low} to {high}") };
+        let how = if comparison.seeds() > 1 {
+            format!("Their ranges over {} seeds overlap.", comparison.seeds())
+        } else {
+            format!("One seed shows less than {} % between them.", CHOICE.threshold)
+        };
+        lines.push(how);
+        format!("Keep {}: no scheme differs for {subject}, {} {span}.", chosen.scheme.name, measure.name())
+    } else {
+        let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
+        let others = || ranked.iter().filter(|one| one.scheme.name != chosen.scheme.name);
+        let other = others().find(is_default).or_else(|| others().next());
+        let cost = named_loss(comparison, chosen.scheme, flow);
+        let other = other.map(|one| format!(", {} {}", one.scheme.name, measure.show(one.value.median)));
+        let alike: Vec<String> = ranked
+            .iter()
+            .take(ties)
+            .filter(|one| dear.is_none() && one.scheme.name != chosen.scheme.name)
+            .map(words)
+            .collect();
+        if !alike.is_empty() {
+            lines.push(format!("The runs do not tell it from {}.", listed(&alike, MOST_NAMES)));
+        }
+        format!(
+            "{verb} {} for {subject}: {} {}{}{cost}.",
+            chosen.scheme.name,
+            measure.name(),
+            measure.show(chosen.value.median),
+            other.unwrap_or_default(),
+        )
+    };
+    if dear.is_some() {
+        let costs = cost::words(comparison, best.scheme, flow);
+        lines
+            .push(format!("Less than {} ms do not speak for {}{costs}.", LITTLE.threshold, best.scheme.name));
+    }
+    let costs = cost::words(comparison, chosen.scheme, flow);
+    lines.extend(costs.strip_prefix("; ").map(|words| format!("{}.", capitalised(words))));
+    if !refused.is_empty() && measure != Measure::Goodput {
+        let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
+        lines.push(format!("Left out: {}.", refused.join("; ")));
+    }
+    Some(Choice { scheme: Some(chosen.scheme.name.clone()), sentence, lines, ..empty(None, measure.name()) })
+}
+
+/// The largest named loss of others, as words behind a semicolon.
+fn named_loss(comparison: &Comparison, scheme: &SchemeRuns, flow: &Group) -> String {
+    let costs = costs(comparison, scheme, Some(flow));
+    let named = costs.first().filter(|cost| 100.0 * cost.lost >= COST.threshold);
+    named.map_or(String::new(), |cost| format!("; {} loses {}", cost.flow, percent(cost.lost)))
+}
+
+/// The default, if the best scheme lowers a latency by little and costs others much.
 fn too_dear<'a, 'b>(
     comparison: &Comparison,
     ranked: &'a [Ranked<'b>],
@@ -210,205 +374,19 @@ fn too_dear<'a, 'b>(
     flow: &Group,
     measure: Measure,
 ) -> Option<&'a Ranked<'b>> {
-    let base = ranked.iter().find(|one| is_baseline(comparison, one.scheme))?;
+    let base = ranked.iter().find(|one| comparison.baseline.as_ref() == Some(&one.scheme.name))?;
     let gained = base.value.median - best.value.median;
     let is_little = measure == Measure::Latency && gained < LITTLE.threshold;
-    (is_little && !losers(comparison, best.scheme, base.scheme, flow).is_empty()).then_some(base)
+    (is_little && !cost::words(comparison, best.scheme, flow).is_empty()).then_some(base)
 }
 
-/// The sentence on a single scheme, where a demand asks for one.
-fn only(comparison: &Comparison, flow: &Group, measure: Measure, ranked: &Ranked<'_>) -> Option<Choice> {
-    let latency = comparison.middle(ranked.scheme, flow, &|flow| Some(flow.demand?.latency_ms))?.median;
-    (measure == Measure::Met).then(|| Choice {
-        flow: flow.name.clone(),
-        scheme: None,
-        ties: Vec::new(),
-        by: measure.name(),
-        sentence: format!(
-            "{} meets the demand of {latency} ms of {} on the Wi-Fi in {} of the seconds.",
-            ranked.scheme.name,
-            flow.name,
-            measure.show_spread(ranked.value)
-        ),
-    })
+fn empty(keeping: Option<Keeping>, by: &'static str) -> Choice {
+    Choice { scheme: None, keeping, by, schemes: Vec::new(), sentence: String::new(), lines: Vec::new() }
 }
 
-/// Schemes that serve the flow, and why others do not: a flow that starves, or loses much, has low latencies.
-pub(super) fn able<'a>(
-    comparison: &'a Comparison,
-    flow: &Group,
-    measure: Measure,
-) -> (Vec<&'a SchemeRuns>, Vec<(&'a str, String)>) {
-    let all: Vec<&SchemeRuns> = comparison.schemes.iter().collect();
-    if matches!(measure, Measure::Utility | Measure::Goodput | Measure::Missed) {
-        return (all, Vec::new());
-    }
-    let goodput = |scheme: &SchemeRuns| {
-        super::median(scheme, |summary| comparison.goodput_of(summary, flow)).unwrap_or(0.0)
-    };
-    let loss = |scheme: &SchemeRuns| {
-        let lost = |summary: &Summary| comparison.mean_of(summary, flow, &|flow| flow.loss_rate);
-        super::median(scheme, lost).unwrap_or(0.0)
-    };
-    let most = all.iter().map(|scheme| goodput(scheme)).fold(0.0, f64::max);
-    let least = all.iter().map(|scheme| loss(scheme)).fold(1.0, f64::min);
-    let (mut able, mut refused) = (Vec::new(), Vec::new());
-    for scheme in all {
-        let (goodput, loss) = (goodput(scheme), loss(scheme));
-        if 100.0 * goodput < DELIVERS.threshold * most {
-            let reason = format!("delivers {} of {} Mb/s", number(goodput), number(most));
-            refused.push((scheme.name.as_str(), reason));
-        } else if 100.0 * (loss - least) > LOSES.threshold {
-            refused.push((scheme.name.as_str(), format!("loses {} of the packets", percent(loss))));
-        } else {
-            able.push(scheme);
-        }
-    }
-    (able, refused)
-}
-
-/// The schemes with a value, the best first.
-pub(super) fn rank<'a>(
-    comparison: &Comparison,
-    schemes: &[&'a SchemeRuns],
-    flow: &Group,
-    measure: Measure,
-) -> Vec<Ranked<'a>> {
-    let mut ranked: Vec<Ranked<'_>> = schemes
-        .iter()
-        .filter_map(|scheme| {
-            let value = scheme.spread(|summary| measure.of(comparison, summary, flow))?;
-            Some(Ranked { scheme, value })
-        })
-        .collect();
-    ranked.sort_by(|one, other| {
-        let order = one.value.median.total_cmp(&other.value.median);
-        if measure.wants_more() { order.reverse() } else { order }
-    });
-    ranked
-}
-
-/// Number of schemes, from the best on, that the runs do not tell from it.
-fn tied(ranked: &[Ranked<'_>], measure: Measure) -> usize {
-    let Some(best) = ranked.first() else { return 0 };
-    ranked.iter().take_while(|other| is_tie(best, other, measure)).count()
-}
-
-pub(super) fn is_tie(best: &Ranked<'_>, other: &Ranked<'_>, measure: Measure) -> bool {
-    if best.scheme.runs.len() > 1 && other.scheme.runs.len() > 1 {
-        return best.value.low <= other.value.high && other.value.low <= best.value.high;
-    }
-    let (one, two) = (best.value.median, other.value.median);
-    let scale = if measure.is_share() { 1.0 } else { one.abs().max(two.abs()) };
-    100.0 * (one - two).abs() < CHOICE.threshold * scale || one == two
-}
-
-/// Least and largest median.
-fn ends(ranked: &[Ranked<'_>]) -> (f64, f64) {
-    let medians = || ranked.iter().map(|one| one.value.median);
-    (medians().fold(f64::INFINITY, f64::min), medians().fold(f64::NEG_INFINITY, f64::max))
-}
-
-/// The figure of a scheme and of the baseline, or of the next scheme.
-fn beside(
-    comparison: &Comparison,
-    ranked: &[Ranked<'_>],
-    chosen: &Ranked<'_>,
-    flow: &Group,
-    measure: Measure,
-) -> String {
-    let shown = |one: &Ranked<'_>| {
-        let value = one.scheme.spread(|summary| measure.of(comparison, summary, flow));
-        value.map(|spread| measure.show_spread(spread))
-    };
-    let Some(own) = shown(chosen) else { return String::new() };
-    let others = || ranked.iter().filter(|one| one.scheme.name != chosen.scheme.name);
-    let other = others().find(|one| is_baseline(comparison, one.scheme)).or_else(|| others().next());
-    let other =
-        other.and_then(|one| Some(format!(", {} {}", one.scheme.name, shown(one)?))).unwrap_or_default();
-    format!(": {} {own}{other}", measure.name())
-}
-
-/// The words on the demand of the flow.
-fn demand(comparison: &Comparison, chosen: &SchemeRuns, ranked: &[Ranked<'_>], flow: &Group) -> String {
-    let met =
-        |scheme: &SchemeRuns| super::median(scheme, |summary| Measure::Met.of(comparison, summary, flow));
-    let demanded = comparison.middle(chosen, flow, &|flow| Some(flow.demand?.latency_ms));
-    let Some(latency) = demanded.map(|spread| spread.median) else { return String::new() };
-    let Some(share) = met(chosen) else { return String::new() };
-    let beside = ranked.iter().map(|one| one.scheme).find(|scheme| is_baseline(comparison, scheme));
-    let beside = beside
-        .filter(|scheme| scheme.name != chosen.name)
-        .and_then(|scheme| Some(format!(" ({} {})", scheme.name, percent(met(scheme)?))));
-    let is_met = |scheme: &SchemeRuns| met(scheme).is_some_and(|share| 100.0 * share >= MEETS.threshold);
-    let nowhere = if ranked.iter().any(|one| is_met(one.scheme)) {
-        String::new()
-    } else {
-        format!(", and in {} % under no scheme", MEETS.threshold)
-    };
-    let beside = beside.unwrap_or_default();
-    format!(
-        "; its demand of {latency} ms on the Wi-Fi is met in {} of the seconds{beside}{nowhere}",
-        percent(share)
-    )
-}
-
-fn is_baseline(comparison: &Comparison, scheme: &SchemeRuns) -> bool {
-    comparison.baseline.as_ref() == Some(&scheme.name)
-}
-
-/// Other flows that a scheme costs something, against the baseline.
-struct Losers {
-    /// Those that lose goodput, with the share.
-    slower: Vec<String>,
-    /// Those whose latency rises, with both values.
-    later: Vec<String>,
-}
-
-impl Losers {
-    fn is_empty(&self) -> bool {
-        self.slower.is_empty() && self.later.is_empty()
-    }
-}
-
-fn losers(comparison: &Comparison, chosen: &SchemeRuns, base: &SchemeRuns, flow: &Group) -> Losers {
-    let mut losers = Losers { slower: Vec::new(), later: Vec::new() };
-    for other in comparison.flows.all().iter().filter(|other| !other.is(flow)) {
-        // A cost is one under every seed.
-        let goodput = |summary: &Summary| comparison.goodput_of(summary, other);
-        if let Some(change) = relative_change(chosen, base, goodput).filter(|c| c.high <= -COST.threshold) {
-            losers.slower.push(format!("{} {}", other.name, percent(-change.median / 100.0)));
-        }
-        let p95 = |summary: &Summary| {
-            let of = |flow: &FlowSummary| if is_transfer(flow) { None } else { flow.latency_ms.p95 };
-            comparison.middle_of(summary, other, &of)
-        };
-        if relative_change(chosen, base, p95).is_some_and(|change| change.low >= DELAYS.threshold)
-            && let (Some(from), Some(to)) = (super::median(base, p95), super::median(chosen, p95))
-            && to - from >= FELT_MS
-        {
-            losers.later.push(format!("{} from {} to {} ms", other.name, number(from), number(to)));
-        }
-    }
-    losers
-}
-
-/// The words on what the scheme costs other flows, against the baseline.
-pub(super) fn costs(comparison: &Comparison, chosen: &SchemeRuns, flow: &Group) -> String {
-    let mut text = String::new();
-    let Some(base) = comparison.base().filter(|base| base.name != chosen.name) else { return text };
-    let losers = losers(comparison, chosen, base, flow);
-    if losers.is_empty() && comparison.flows.all().len() > 1 {
-        text = format!("; no other flow loses {} % of its goodput against {}", COST.threshold, base.name);
-    }
-    if !losers.slower.is_empty() {
-        text +=
-            &format!("; it costs {} of the goodput under {}", listed(&losers.slower, MOST_NAMES), base.name);
-    }
-    if !losers.later.is_empty() {
-        text += &format!("; it raises the p95 of {}", listed(&losers.later, MOST_NAMES));
-    }
-    text
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -416,72 +394,174 @@ mod tests {
     use super::super::test_runs::{Made, compared};
     use super::*;
 
-    fn first(comparison: &Comparison) -> Choice {
-        comparison.verdict().choices.remove(0)
+    fn chosen(comparison: &Comparison) -> Choice {
+        comparison.verdict().choice.expect("a choice")
+    }
+
+    fn scheme(made: Vec<Made>) -> (Option<String>, String) {
+        let choice = chosen(&compared(made, "vr", "linux"));
+        let words = choice.sentence.split_whitespace().count();
+        assert!(words <= 20, "{words} words: {}", choice.sentence);
+        (choice.scheme, choice.sentence)
+    }
+
+    fn made(name: &str, p95: f64, download: f64) -> Made {
+        Made::new(name, 1).vr(p95, 0.5).download(download).call(9.0)
     }
 
     #[test]
-    fn the_lower_latency_is_chosen_beside_the_baseline_with_its_cost() {
-        let linux = Made::new("linux", 1).vr(44.4, 0.12).download(100.0);
-        let last = Made::new("last-pq", 1).vr(17.9, 0.75).download(91.0);
-        let choice = first(&compared(vec![linux, last], "vr", "linux"));
-        assert_eq!(choice.scheme.as_deref(), Some("last-pq"));
+    fn of_those_that_keep_the_demand_the_cheapest_is_chosen() {
+        let all = || vec![made("linux", 44.0, 100.0), made("last-pq", 17.9, 88.0), made("law", 7.0, 40.0)];
+        let (name, sentence) = scheme(all());
+        assert_eq!(name.as_deref(), Some("last-pq"));
+        assert_eq!(sentence, "Choose last-pq: vr keeps its demand, 17.9 of 20 ms; download loses 12 %.");
+        let choice = chosen(&compared(all(), "vr", "linux"));
         assert_eq!(
-            choice.sentence,
-            "Choose last-pq for vr: p95 17.9 ms, linux 44.4 ms; its demand of 20 ms on the Wi-Fi is met in 75 % of the seconds (linux 12 %), and in \
-             95 % under no scheme; it costs download 9.0 % of the goodput under linux; one seed, so --seeds 5 says how sure that is."
+            choice.lines,
+            [
+                "p95 of vr on the Wi-Fi: last-pq 17.9 ms, linux 44.0 ms.",
+                "Also law (download 60 % lost) keeps the demand.",
+                "One seed: --seeds 5 says how sure that is."
+            ]
+        );
+        // The flow in focus is another one: the network's verdict stays.
+        assert_eq!(chosen(&compared(all(), "call", "linux")).sentence, choice.sentence);
+    }
+
+    #[test]
+    fn costs_within_five_points_are_equal_and_the_default_stays_else_the_lower_latency() {
+        let pair = |linux, first, second| {
+            let all =
+                vec![made("linux", linux, 100.0), made("codel", 18.0, first), made("pie", 12.0, second)];
+            scheme(all).0.expect("a scheme")
+        };
+        assert_eq!(pair(19.0, 100.0, 100.0), "linux");
+        assert_eq!(pair(21.0, 99.0, 94.1), "pie");
+        assert_eq!(pair(21.0, 99.0, 93.9), "codel");
+    }
+
+    #[test]
+    fn if_none_keeps_it_the_nearest_is_named_and_loss_counts_as_far() {
+        let lossy = made("wqm", 10.0, 100.0).loss("vr", 0.2);
+        let (name, sentence) =
+            scheme(vec![made("linux", 44.0, 100.0), made("pie", 30.0, 85.0), lossy.clone()]);
+        assert_eq!(name.as_deref(), Some("pie"));
+        assert_eq!(
+            sentence,
+            "No scheme keeps the demand of vr; pie comes nearest, vr at 30.0 of 20 ms; download loses 15 %."
+        );
+        let (name, sentence) = scheme(vec![made("linux", 144.0, 100.0), lossy]);
+        assert_eq!(name.as_deref(), Some("wqm"));
+        assert!(sentence.contains("nearest, vr loses 20 %; at little cost"), "{sentence}");
+    }
+
+    #[test]
+    fn every_demand_binds_and_every_other_flow_counts() {
+        let two = |name: &str, vr, uplink, download| {
+            Made::new(name, 1).vr(vr, 0.5).uplink(uplink).download(download)
+        };
+        let all =
+            vec![two("linux", 44.0, 9.0, 100.0), two("pie", 15.0, 31.0, 100.0), two("law", 9.0, 8.0, 30.0)];
+        let (name, sentence) = scheme(all);
+        assert_eq!(name.as_deref(), Some("law"));
+        assert_eq!(
+            sentence,
+            "Choose law: both demands are kept, nearest vr with 9.00 of 20 ms; download loses 70 %."
         );
     }
 
     #[test]
-    fn ranges_that_overlap_tell_no_difference_and_the_baseline_stays() {
+    fn what_nobody_can_play_is_said_first() {
+        let (name, sentence) = scheme(vec![
+            made("linux", 854.0, 100.0).stalls("vr", 0.9),
+            made("codel", 400.0, 100.0).stalls("vr", 0.7),
+        ]);
+        assert_eq!(name.as_deref(), Some("codel"));
+        assert_eq!(
+            sentence,
+            "Nothing is playable: under every scheme 70 % or more of the packets of vr are late or lost."
+        );
+        // One that can be played goes before one that comes nearer.
+        let (name, _) = scheme(vec![
+            made("linux", 30.0, 100.0).stalls("vr", 0.6),
+            made("codel", 40.0, 100.0).stalls("vr", 0.3),
+        ]);
+        assert_eq!(name.as_deref(), Some("codel"));
+    }
+
+    #[test]
+    fn seeds_that_span_the_demand_about_keep_it() {
+        let seeds = |name: &str, latencies: [f64; 3]| {
+            (1..).zip(latencies).map(|(seed, p95)| Made::new(name, seed).vr(p95, 0.5)).collect::<Vec<_>>()
+        };
+        let all = [seeds("linux", [39.0, 40.0, 41.0]), seeds("pie", [16.0, 19.0, 22.0])].concat();
+        let (name, sentence) = scheme(all);
+        assert_eq!(name.as_deref(), Some("pie"));
+        assert_eq!(sentence, "Choose pie: vr about keeps its demand, 19.0 of 20 ms; at little cost.");
+    }
+
+    #[test]
+    fn a_single_scheme_is_judged_and_nothing_is_chosen() {
+        let choice = chosen(&compared(vec![made("linux", 17.0, 100.0)], "vr", "linux"));
+        assert_eq!((choice.scheme, choice.keeping), (None, Some(Keeping::Kept)));
+        assert_eq!(choice.sentence, "Under linux vr keeps its demand, 17.0 of 20 ms.");
+        let missed = chosen(&compared(vec![made("linux", 27.0, 100.0)], "vr", "linux"));
+        assert_eq!(missed.sentence, "linux does not keep the demand of vr: vr at 27.0 of 20 ms.");
+        let none = compared(vec![Made::new("linux", 1).call(9.0)], "call", "linux");
+        assert_eq!(none.verdict().choice, None);
+    }
+
+    #[test]
+    fn a_scheme_that_the_hardware_cannot_run_is_chosen_with_that_sentence() {
+        let law = |name: &str, p95| made(name, p95, 100.0).rate(name);
+        let in_firmware = |has_rates_in_firmware| {
+            let site = crate::facts::Site { has_rates_in_firmware, ..Default::default() };
+            let facts = crate::facts::Facts { site, ..Default::default() };
+            let all = vec![law("linux", 30.0), law("law", 9.0)];
+            chosen(&compared(all, "vr", "linux").with_facts(facts)).lines
+        };
+        assert!(in_firmware(true).iter().any(|line| line.contains("in their firmware")));
+        assert!(!in_firmware(false).iter().any(|line| line.contains("in their firmware")));
+    }
+
+    #[test]
+    fn without_a_demand_the_lower_latency_is_chosen_beside_the_default() {
+        let pair = |p95, mbps| {
+            let linux = Made::new("linux", 1).call(20.0).download(100.0);
+            let choice =
+                chosen(&compared(vec![linux, Made::new("pie", 1).call(p95).download(mbps)], "call", "linux"));
+            (choice.scheme.expect("a scheme"), choice.sentence, choice.lines)
+        };
+        let apart = pair(10.0, 80.0);
+        assert_eq!(apart.0, "pie");
+        assert_eq!(apart.1, "Choose pie for call: p95 10.0 ms, linux 20.0 ms; download loses 20 %.");
+        let close = pair(18.1, 100.0);
+        assert_eq!(
+            (&close.0[..], &close.1[..]),
+            ("linux", "Keep linux: no scheme differs for call, p95 18.1 to 20.0 ms.")
+        );
+        // Some milliseconds are no reason for what costs others.
+        let dear = pair(15.1, 80.0);
+        assert_eq!(dear.1, "Keep linux for call: p95 20.0 ms, pie 15.1 ms.");
+        assert!(
+            dear.2[0].starts_with("Less than 5 ms do not speak for pie; it costs download 20 %"),
+            "{:?}",
+            dear.2
+        );
+        assert_eq!(pair(15.0, 80.0).0, "pie");
+    }
+
+    #[test]
+    fn ranges_that_overlap_tell_no_difference_and_the_default_stays() {
         let runs = |name: &str, latencies: [f64; 3]| {
             (1..).zip(latencies).map(|(seed, p95)| Made::new(name, seed).call(p95)).collect::<Vec<_>>()
         };
         let all = [runs("linux", [20.0, 22.0, 24.0]), runs("wqm", [18.0, 19.0, 21.0])].concat();
-        let choice = first(&compared(all, "call", "linux"));
+        let choice = chosen(&compared(all, "call", "linux"));
         assert_eq!(choice.scheme.as_deref(), Some("linux"));
-        assert_eq!(choice.ties, ["wqm"]);
-        assert!(choice.sentence.contains("no difference between wqm and linux"), "{}", choice.sentence);
-        assert!(choice.sentence.contains("ranges over 3 seeds overlap"), "{}", choice.sentence);
-        // The same medians, apart.
+        assert_eq!(choice.lines[0], "Their ranges over 3 seeds overlap.");
         let all = [runs("linux", [21.9, 22.0, 22.1]), runs("wqm", [18.9, 19.0, 19.1])].concat();
-        let choice = first(&compared(all, "call", "linux"));
-        assert_eq!((choice.scheme.as_deref(), choice.ties.len()), (Some("wqm"), 0));
-        assert!(
-            choice.sentence.starts_with("Choose wqm for call: p95 19.0 ms (18.9 ms to 19.1 ms)"),
-            "{}",
-            choice.sentence
-        );
-    }
-
-    #[test]
-    fn some_milliseconds_are_no_reason_for_what_costs_others() {
-        let pair = |p95, mbps| {
-            let linux = Made::new("linux", 1).call(10.0).download(100.0);
-            let choice =
-                first(&compared(vec![linux, Made::new("fq", 1).call(p95).download(mbps)], "call", "linux"));
-            (choice.scheme, choice.sentence)
-        };
-        let (scheme, sentence) = pair(5.1, 2.0);
-        assert_eq!(scheme.as_deref(), Some("linux"));
-        assert_eq!(
-            sentence,
-            "Keep linux for call: p95 10.0 ms, fq 5.10 ms; less than 5 ms do not speak for fq; it costs download 98 % of the goodput \
-             under linux; one seed, so --seeds 5 says how sure that is."
-        );
-        assert_eq!(pair(5.0, 2.0).0.as_deref(), Some("fq"), "as much as 5 ms");
-        assert_eq!(pair(5.1, 100.0).0.as_deref(), Some("fq"), "at no cost");
-    }
-
-    #[test]
-    fn one_seed_cannot_tell_what_lies_close() {
-        let pair = |p95| vec![Made::new("linux", 1).call(20.0), Made::new("pie", 1).call(p95)];
-        let close = first(&compared(pair(18.1), "call", "linux"));
-        assert!(close.sentence.contains("one seed shows less than 10 %"), "{}", close.sentence);
-        assert_eq!(close.scheme.as_deref(), Some("linux"));
-        let apart = first(&compared(pair(17.9), "call", "linux"));
-        assert_eq!(apart.scheme.as_deref(), Some("pie"), "{}", apart.sentence);
+        assert_eq!(chosen(&compared(all, "call", "linux")).scheme.as_deref(), Some("wqm"));
     }
 
     #[test]
@@ -489,54 +569,18 @@ mod tests {
         let starved = Made::new("codel", 1).call(2.0).goodput("call", 0.5);
         let lossy = Made::new("wqm", 1).call(3.0).loss("call", 0.05);
         let all = vec![Made::new("linux", 1).call(20.0), starved, lossy, Made::new("pie", 1).call(10.0)];
-        let choice = first(&compared(all, "call", "linux"));
+        let choice = chosen(&compared(all, "call", "linux"));
         assert_eq!(choice.scheme.as_deref(), Some("pie"));
-        assert!(
-            choice
-                .sentence
-                .ends_with("Left out: codel delivers 0.500 of 2.00 Mb/s; wqm loses 5.0 % of the packets."),
-            "{}",
-            choice.sentence
-        );
+        let left_out = "Left out: codel delivers 0.500 of 2.00 Mb/s; wqm loses 5.0 % of the packets.";
+        assert!(choice.lines.iter().any(|line| line == left_out), "{:?}", choice.lines);
     }
 
     #[test]
-    fn a_transfer_wants_goodput_and_a_later_call_is_a_cost() {
+    fn a_transfer_wants_goodput_and_a_later_call_is_said() {
         let linux = Made::new("linux", 1).download(80.0).call(10.0);
         let fifo = Made::new("fifo", 1).download(100.0).call(30.0);
-        let choice = first(&compared(vec![linux, fifo], "download", "linux"));
+        let choice = chosen(&compared(vec![linux, fifo], "download", "linux"));
         assert_eq!((choice.scheme.as_deref(), choice.by), (Some("fifo"), "goodput"));
-        assert!(
-            choice.sentence.contains("it raises the p95 of call from 10.0 to 30.0 ms"),
-            "{}",
-            choice.sentence
-        );
-    }
-
-    #[test]
-    fn each_demand_has_a_choice() {
-        let linux = Made::new("linux", 1).call(10.0).vr(40.0, 0.2);
-        let last = Made::new("last-pq", 1).call(10.0).vr(18.0, 0.97);
-        let choices = compared(vec![linux, last], "call", "linux").verdict().choices;
-        let chosen: Vec<_> = choices.iter().map(|c| (c.flow.as_str(), c.scheme.as_deref())).collect();
-        assert_eq!(chosen, [("call", Some("linux")), ("vr", Some("last-pq"))]);
-        assert!(
-            choices[1].sentence.contains("is met in 97 % of the seconds (linux 20 %);"),
-            "{}",
-            choices[1].sentence
-        );
-    }
-
-    #[test]
-    fn figures_that_are_the_same_stand_once() {
-        let choice = first(&compared(
-            vec![Made::new("linux", 1).call(9.0), Made::new("pie", 1).call(9.0)],
-            "call",
-            "linux",
-        ));
-        assert_eq!(
-            choice.sentence,
-            "For call the runs tell no difference between linux and pie: p95 9.00 ms; one seed shows less than 10 % between them."
-        );
+        assert!(choice.lines.iter().any(|line| line == "It raises the p95 of call from 10.0 to 30.0 ms."));
     }
 }

@@ -8,8 +8,12 @@ mod alike;
 mod attempt;
 mod bottleneck;
 mod choice;
+mod cost;
 mod health;
+mod keep;
+mod measure;
 mod rules;
+mod short;
 #[cfg(test)]
 pub(crate) mod test_runs;
 mod trial;
@@ -19,6 +23,9 @@ use serde::Serialize;
 pub use advice::{Advice, Change, Limit};
 pub use alike::Alike;
 pub use attempt::Attempt;
+pub use choice::{Choice, Judged};
+pub use cost::Cost;
+pub use keep::{DemandResult, Keeping};
 pub use rules::{RULES, Rule};
 pub use trial::Trial;
 
@@ -29,29 +36,14 @@ use crate::groups::Group;
 /// The verdict of a comparison, or of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Answer {
-    /// The choice for the flow in focus first, then for each flow with a demand.
-    pub choices: Vec<Choice>,
+    /// The scheme to choose; `None` of a single scheme without a demand.
+    pub choice: Option<Choice>,
     /// The bottleneck of the flow in focus under the chosen scheme; `None` if it delivered nothing.
     pub bottleneck: Option<Bottleneck>,
     /// Changes of the site that may lower the latency of the flow in focus; runs with them are what proves them.
     pub advice: Vec<Advice>,
     /// Remarks on the health of the runs.
     pub health: Vec<Finding>,
-}
-
-/// The choice of a scheme for one flow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Choice {
-    /// The flow.
-    pub flow: String,
-    /// The scheme; `None` of a single scheme, or if no figure tells.
-    pub scheme: Option<String>,
-    /// Schemes that the runs do not tell from the chosen one.
-    pub ties: Vec<String>,
-    /// Figure by which they were compared.
-    pub by: &'static str,
-    /// The sentence.
-    pub sentence: String,
 }
 
 /// Cause of most of a flow's latency, or bound of a transfer.
@@ -128,33 +120,36 @@ pub struct Finding {
 impl Comparison {
     /// The reason why a scheme is not chosen for the latency of a group: it starves the group, or loses more of it than others.
     pub(crate) fn refusal(&self, scheme: &SchemeRuns, group: &Group) -> Option<String> {
-        let (_, refused) = choice::able(self, group, choice::Measure::Latency);
+        let (_, refused) = measure::able(self, group, measure::Measure::Latency);
         refused.into_iter().find(|(name, _)| *name == scheme.name).map(|(_, reason)| reason)
     }
 
     /// The verdict.
     #[must_use]
     pub fn verdict(&self) -> Answer {
-        let choices = choice::choices(self);
-        let chosen = choices.first().and_then(|choice| choice.scheme.as_deref());
+        let choice = choice::choice(self);
+        let chosen = choice.as_ref().and_then(|choice| choice.scheme.as_deref());
         let chosen = chosen.or(self.baseline.as_deref());
         let scheme = self.schemes.iter().find(|scheme| Some(scheme.name.as_str()) == chosen);
         let scheme = scheme.or(self.schemes.first());
         let bottleneck = scheme.and_then(|scheme| bottleneck::bottleneck(self, scheme));
         let advice = scheme.map(|scheme| advice::advice(self, scheme)).unwrap_or_default();
         let mut health = alike::identical(self);
+        health.extend(short::short_aggregates(self));
         health.extend(health::findings(self));
-        Answer { choices, bottleneck, advice, health }
+        Answer { choice, bottleneck, advice, health }
     }
 }
 
 impl Answer {
-    /// All sentences: choices, bottleneck, advice, remarks.
+    /// All sentences: the choice with its lines, bottleneck, advice, remarks.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
-        let choices = self.choices.iter().map(|choice| choice.sentence.as_str());
+        let choice =
+            self.choice.iter().flat_map(|choice| std::iter::once(&choice.sentence).chain(&choice.lines));
+        let choice = choice.map(String::as_str);
         let bottleneck = self.bottleneck.iter().map(|bottleneck| bottleneck.sentence.as_str());
         let advice = self.advice.iter().map(|advice| advice.sentence.as_str());
-        choices
+        choice
             .chain(bottleneck)
             .chain(advice)
             .chain(self.health.iter().map(|finding| finding.sentence.as_str()))

@@ -9,7 +9,7 @@ pub struct Rule {
     pub name: &'static str,
     /// The threshold.
     pub threshold: f64,
-    /// Its unit: "%", "ms", "packets", "times".
+    /// Its unit: "%", "points" of a share in per cent, "ms" or "packets".
     pub unit: &'static str,
     /// Meaning of the threshold.
     pub meaning: &'static str,
@@ -33,10 +33,14 @@ rules! {
         "least goodput of a scheme to be chosen for a latency, of the largest goodput of that flow";
     LOSES "loses" 1.0 "%"
         "most packets of the flow that a scheme to be chosen loses beyond the least loss";
-    MEETS "meets" 95.0 "%"
-        "least share of the seconds in which a demand that counts as met was met";
-    COST "cost" 5.0 "%"
+    LOSSY "lossy" 5.0 "%"
+        "share of a flow that does not arrive, above which its demand is not kept";
+    PLAYABLE "playable" 50.0 "%"
+        "share of late or lost frames, above which nothing is playable";
+    COST "cost" 10.0 "%"
         "least loss of goodput of another flow that is named as a cost";
+    EQUAL "equal" 5.0 "points"
+        "difference of the largest costs of two schemes up to which they are equal";
     DELAYS "delays" 50.0 "%"
         "least rise of the p95 of another flow, no transfer, that is named as a cost; and 5 ms";
     STAGE "stage" 50.0 "%"
@@ -71,6 +75,8 @@ rules! {
         "share of the packets of the flow in focus that are lost, above which latencies hide it";
     SINGLES "singles" 1.5 "packets"
         "mean aggregate of a station with 5 % of the airtime below which it is remarked, if another scheme has twice that";
+    SHORT_AGGREGATES "short-aggregates" 60.0 "%"
+        "size of a scheme's aggregates, of the default's, below which they explain what it costs transfers, if more air is idle";
     IDENTICAL "identical" 0.0 "%"
         "difference of all figures of two schemes at which they decided alike";
     EMPTY_QUEUE "empty-queue" 5.0 "%"

@@ -71,11 +71,39 @@ impl Made {
         self.with("vr", "vr", 45.0, p95, Some(demand))
     }
 
-    pub(super) fn call(self, p95: f64) -> Self {
+    /// An uplink stream with a demand of 20 ms.
+    pub(super) fn uplink(self, p95: f64) -> Self {
+        let demand = DemandSummary {
+            latency_ms: 20.0,
+            percentile: 95.0,
+            measured_ms: Some(p95),
+            met_share: Some(1.0),
+        };
+        let mut made = self.with("camera", "cbr", 4.0, p95, Some(demand));
+        made.summary
+            .flows
+            .iter_mut()
+            .filter(|flow| flow.name == "camera")
+            .for_each(|flow| flow.direction = Direction::Uplink);
+        made
+    }
+
+    /// The rate control.
+    pub(super) fn rate(mut self, name: &str) -> Self {
+        self.summary.scheme.rate = name.to_owned();
+        self
+    }
+
+    /// Share of late frames of a flow.
+    pub(super) fn stalls(self, flow: &str, share: f64) -> Self {
+        self.change(flow, |flow| flow.stall_rate = Some(share))
+    }
+
+    pub(crate) fn call(self, p95: f64) -> Self {
         self.with("call", "voip", 2.0, p95, None)
     }
 
-    pub(super) fn download(self, mbps: f64) -> Self {
+    pub(crate) fn download(self, mbps: f64) -> Self {
         self.with("download", "tcp", mbps, 100.0, None)
     }
 
@@ -92,7 +120,7 @@ impl Made {
         self.change(flow, |flow| flow.latency_ms.p99 = Some(ms))
     }
 
-    pub(super) fn loss(self, flow: &str, rate: f64) -> Self {
+    pub(crate) fn loss(self, flow: &str, rate: f64) -> Self {
         self.change(flow, |flow| flow.loss_rate = Some(rate))
     }
 

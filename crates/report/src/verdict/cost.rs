@@ -1,0 +1,92 @@
+//! The cost of a scheme: goodput that other flows lose against the default.
+
+use airbound_record::{FlowSummary, Summary};
+use serde::Serialize;
+
+use super::keep::mean;
+use super::rules::{COST, DELAYS};
+use super::{listed, percent};
+use crate::comparison::{Comparison, SchemeRuns, is_transfer, relative_change};
+use crate::grid::number;
+use crate::groups::Group;
+
+/// Names in one list.
+const MOST_NAMES: usize = 4;
+/// Rise of a p95 that matters to anybody, ms.
+const FELT_MS: f64 = 5.0;
+
+/// Goodput that a flow, or a group of them, loses under a scheme.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// The flow or the group.
+    pub flow: String,
+    /// Share of the goodput under the default that is lost, by the means over the seeds.
+    pub lost: f64,
+}
+
+impl Cost {
+    /// The flow with its loss: "download 12 %".
+    pub(crate) fn text(&self) -> String {
+        format!("{} {}", self.flow, percent(self.lost))
+    }
+
+    /// Whether it is large enough to be named.
+    pub(super) fn is_named(&self) -> bool {
+        100.0 * self.lost >= COST.threshold
+    }
+}
+
+/// What flows other than `own` lose under a scheme, the largest loss first; nothing without a default, and under it.
+pub(crate) fn costs(comparison: &Comparison, scheme: &SchemeRuns, own: Option<&Group>) -> Vec<Cost> {
+    let Some(base) = comparison.base().filter(|base| base.name != scheme.name) else { return Vec::new() };
+    let goodput = |scheme: &SchemeRuns, group: &Group| {
+        let of = |summary: &Summary| comparison.goodput_of(summary, group);
+        mean(&scheme.summaries().filter_map(of).collect::<Vec<_>>())
+    };
+    let others = comparison.flows.all().iter().filter(|group| !own.is_some_and(|own| group.is(own)));
+    let cost = |group: &Group| {
+        let before = goodput(base, group);
+        let lost = 1.0 - goodput(scheme, group) / before;
+        (before > 0.0 && lost > 0.0).then(|| Cost { flow: group.name.clone(), lost })
+    };
+    let mut costs: Vec<Cost> = others.filter_map(cost).collect();
+    costs.sort_by(|one, other| other.lost.total_cmp(&one.lost));
+    costs
+}
+
+/// The largest loss; zero without one.
+pub(crate) fn largest(costs: &[Cost]) -> f64 {
+    costs.first().map_or(0.0, |cost| cost.lost)
+}
+
+/// The groups other than `own` whose p95 a scheme raises, with both values; a rise is one under every seed.
+pub(super) fn later(comparison: &Comparison, scheme: &SchemeRuns, own: Option<&Group>) -> Vec<String> {
+    let Some(base) = comparison.base().filter(|base| base.name != scheme.name) else { return Vec::new() };
+    let others = comparison.flows.all().iter().filter(|group| !own.is_some_and(|own| group.is(own)));
+    let of = |group: &Group| {
+        let p95 = |summary: &Summary| {
+            let of = |flow: &FlowSummary| if is_transfer(flow) { None } else { flow.latency_ms.p95 };
+            comparison.middle_of(summary, group, &of)
+        };
+        relative_change(scheme, base, p95).filter(|change| change.low >= DELAYS.threshold)?;
+        let (from, to) = (super::median(base, p95)?, super::median(scheme, p95)?);
+        (to - from >= FELT_MS).then(|| format!("{} from {} to {} ms", group.name, number(from), number(to)))
+    };
+    others.filter_map(of).collect()
+}
+
+/// The costs that are named, as words behind a semicolon; empty without any.
+pub(super) fn words(comparison: &Comparison, scheme: &SchemeRuns, own: &Group) -> String {
+    let named = costs(comparison, scheme, Some(own)).into_iter().filter(Cost::is_named);
+    let named: Vec<String> = named.map(|cost| cost.text()).collect();
+    let later = later(comparison, scheme, Some(own));
+    let mut text = String::new();
+    if !named.is_empty() {
+        let base = comparison.base().map_or("", |base| &base.name);
+        text += &format!("; it costs {} of the goodput under {base}", listed(&named, MOST_NAMES));
+    }
+    if !later.is_empty() {
+        text += &format!("; it raises the p95 of {}", listed(&later, MOST_NAMES));
+    }
+    text
+}
