@@ -1,10 +1,12 @@
 //! Studies: papers reproduced, the simulator validated, the agent demonstrated on the real Linux stack.
 //!
 //! [`papers`] holds each paper's claims beside what this simulator measures, [`ladder`] closed forms, ns-3 and published
-//! measurements, [`lab`] the rows that need a virtual machine, [`plan`] the feasibility check beside LAST-PQ. The product does not
+//! measurements, [`lab`] the rows that need a virtual machine, [`plan`] the feasibility check beside LAST-PQ, [`verdict`] the verdict beside an
+//! oracle. The product does not
 //! contain them: `airbound` starts the program `airbound-studies`.
 
 pub mod command;
+mod draws;
 #[cfg(target_os = "linux")]
 pub mod lab;
 pub mod ladder;
@@ -12,6 +14,7 @@ mod markdown;
 pub mod papers;
 pub mod plan;
 mod trial;
+pub mod verdict;
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;

@@ -251,7 +251,7 @@ struct ScoreColumn {
 }
 
 /// The cell of a demand.
-fn score(demand: &DemandResult) -> Score {
+pub(crate) fn score(demand: &DemandResult) -> Score {
     let word = match demand.keeping {
         Keeping::Kept => "kept",
         Keeping::About => "about kept",

@@ -25,6 +25,9 @@ pub(super) enum Command {
     /// Check how often the plan is wrong: `airbound plan --check`
     #[command(hide = true)]
     Plan(Plan),
+    /// Check how often the verdict of a comparison is right
+    #[command(hide = true)]
+    Verdict(Plan),
     /// Studies in the laboratory
     #[command(subcommand)]
     Lab(Lab),
@@ -56,7 +59,7 @@ pub(super) struct LabBuild {
 /// Random scenarios, planned and simulated.
 #[derive(Debug, Args)]
 pub(super) struct Plan {
-    /// Plan and simulate N random scenarios, and count wrong answers
+    /// Judge N random scenarios, simulate them, and count wrong answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) check: u32,
     /// Name of the set of scenarios

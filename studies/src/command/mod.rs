@@ -7,6 +7,7 @@ mod lab;
 mod plan;
 mod reproduce;
 mod validate;
+mod verdict;
 
 use std::ffi::OsString;
 
@@ -38,6 +39,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         Command::Validate(validate) => validate::validate(&validate, verbosity),
         Command::Plan(plan) => plan::plan(&plan, verbosity),
+        Command::Verdict(set) => verdict::verdict(&set, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),
         #[cfg(target_os = "linux")]

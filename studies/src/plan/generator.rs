@@ -9,8 +9,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use airbound_random::Key;
 use serde::Serialize;
+
+use crate::draws::Draws;
 
 /// Properties of a scenario by which answers are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -80,53 +81,6 @@ pub struct RandomScenario {
     pub kinds: BTreeSet<Kind>,
 }
 
-/// Draws that follow one another.
-struct Draws {
-    key: Key,
-    count: u64,
-}
-
-impl Draws {
-    fn unit(&mut self) -> f64 {
-        self.count += 1;
-        self.key.with(self.count).uniform()
-    }
-
-    fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        // Below `count`, since the unit is below 1.
-        (self.unit() * count as f64) as usize
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    /// The first choice whose weight covers the draw; weights sum up to 100.
-    fn weighted(&mut self, choices: &[(&'static str, u32)]) -> &'static str {
-        let mut left = self.unit() * 100.0;
-        for (choice, weight) in choices {
-            left -= f64::from(*weight);
-            if left < 0.0 {
-                return choice;
-            }
-        }
-        choices.last().map_or("be", |(choice, _)| choice)
-    }
-
-    /// Even in the logarithm.
-    fn around(&mut self, low: f64, high: f64) -> f64 {
-        low * libm::pow(high / low, self.unit())
-    }
-}
-
 /// The PHY from which all rates of a scenario are taken.
 #[derive(Debug, Clone, Copy)]
 struct Phy {
@@ -184,7 +138,7 @@ const LONG_WIRE: f64 = 5.0;
 /// The scenario of that number in the set of that seed.
 #[must_use]
 pub fn random_scenario(seed: u64, number: u64) -> RandomScenario {
-    let mut draws = Draws { key: Key::of_seed(seed).with(number), count: 0 };
+    let mut draws = Draws::of(seed, number);
     let phy = draws.one_of(&PHYS);
     let hardware = if draws.chance(0.7) { 2 } else { 1 };
     let rate_control = draws.one_of(&["ideal", "minstrel-ht"]);

@@ -263,7 +263,7 @@ fn report_joins_runs_and_comparisons() {
     let page = String::from_utf8(place.bytes("both.html")).expect("text");
     assert!(page.contains("<svg") && !page.contains("src=") && !page.contains("https:"));
     place.succeed(&["compare", "tiny.toml", "--out", "c"]);
-    let text = place.succeed(&["report", "c"]);
+    let text = place.succeed(&["report", "c", "--full"]);
     assert!(text.contains("Flow stream") && text.contains("linux (default)"), "{text}");
     let printed = place.json(&["report", "a", "--json"]);
     assert_eq!(printed["report"], "a/report.html");

@@ -9,7 +9,8 @@ const CROWD: &str = include_str!("crowd.toml");
 fn a_crowd_is_shown_in_groups() {
     let place = Place::new();
     std::fs::write(place.path("crowd.toml"), CROWD).expect("a scenario");
-    let text = place.succeed(&["compare", "crowd.toml", "--schemes", "fifo,linux", "--out", "hall"]);
+    let text =
+        place.succeed(&["compare", "crowd.toml", "--schemes", "fifo,linux", "--out", "hall", "--full"]);
     assert!(text.lines().count() < 60, "{text}");
     for name in ["Flows call (×200)", "film (×200)", "web (×1600)"] {
         assert!(text.contains(name), "{name} in {text}");

@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::cost::{self, Cost, costs, largest};
 use super::keep::{DemandResult, Keeping, demands, is_playable, worst_played};
-use super::measure::{Measure, Ranked, able, ends, rank, tied};
-use super::rules::{CHOICE, COST, EQUAL, LITTLE, PLAYABLE};
-use super::{listed, percent};
+use super::rules::{EQUAL, PLAYABLE};
+use super::{listed, percent, plain};
 use crate::comparison::{Comparison, SchemeRuns};
 use crate::grid::number;
 use crate::groups::Group;
@@ -64,7 +63,7 @@ impl Judged {
     }
 
     /// The demand that is furthest from being kept; `None` without demands.
-    fn worst(&self) -> Option<&DemandResult> {
+    pub(crate) fn worst(&self) -> Option<&DemandResult> {
         self.demands.iter().reduce(|worst, other| if other.excess > worst.excess { other } else { worst })
     }
 
@@ -96,7 +95,7 @@ pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
     let mut choice = match schemes.as_slice() {
         [only] => alone(only)?,
         _ if schemes.iter().any(|judged| judged.keeping.is_some()) => by_demand(comparison, &schemes)?,
-        _ => by_figure(comparison, focus)?,
+        _ => plain::choice(comparison, focus)?,
     };
     if let Some(sentence) = unplayable(comparison, &schemes) {
         choice.lines.insert(0, std::mem::replace(&mut choice.sentence, sentence));
@@ -125,11 +124,9 @@ fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
     let is_default = |judged: &&Judged| comparison.baseline.as_deref() == Some(judged.scheme.as_str());
     // The default first: it is chosen among equals.
     let mut candidates: Vec<&Judged> = schemes.iter().filter(|judged| !judged.demands.is_empty()).collect();
-    if candidates.iter().any(|judged| judged.is_playable) {
-        candidates.retain(|judged| judged.is_playable);
-    }
     candidates.sort_by_key(|judged| !is_default(judged));
     let keepers: Vec<&Judged> = candidates.iter().copied().filter(|judged| judged.keeps_all()).collect();
+    let (candidates, keepers) = (playable(candidates), playable(keepers));
     let least = keepers.iter().map(|judged| largest(&judged.costs)).fold(f64::INFINITY, f64::min);
     let is_equal = |judged: &&Judged| 100.0 * (largest(&judged.costs) - least) <= EQUAL.threshold;
     let equals: Vec<&Judged> = keepers.iter().copied().filter(is_equal).collect();
@@ -148,20 +145,32 @@ fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
     let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
     let sentence = if equals.is_empty() {
         let all = the(&chosen.demands);
-        format!("No scheme keeps {all}; {} comes nearest, {}{cost}.", chosen.scheme, missed(chosen.worst()?))
+        format!(
+            "No scheme keeps {all}, {} is nearest: {}{}.",
+            chosen.scheme,
+            missed(chosen.worst()?),
+            cost.replacen(';', ",", 1)
+        )
     } else {
         format!("{verb} {}: {}{cost}.", chosen.scheme, kept(chosen)?)
     };
     let mut lines = Vec::new();
     lines.extend(beside(comparison, schemes, chosen));
     lines.extend(others(&keepers, chosen));
-    lines.extend(named(comparison, chosen));
+    lines.extend(nearly(schemes, chosen));
+    lines.extend(named(comparison, &chosen.scheme, &chosen.costs));
     Some(Choice { scheme: Some(chosen.scheme.clone()), sentence, lines, ..empty(chosen.keeping, "demand") })
+}
+
+/// Those that are playable, or all if none is.
+fn playable(all: Vec<&Judged>) -> Vec<&Judged> {
+    let playable: Vec<&Judged> = all.iter().copied().filter(|judged| judged.is_playable).collect();
+    if playable.is_empty() { all } else { playable }
 }
 
 /// The demands as words: "the demand of vr", "both demands".
 fn the(demands: &[DemandResult]) -> String {
-    if let [only] = demands { format!("the demand of {}", only.flow) } else { all(demands) }
+    if let [only] = demands { format!("the demand of {}", only.group) } else { all(demands) }
 }
 
 /// Several demands as words: "both demands", "all 3 demands".
@@ -194,7 +203,7 @@ fn kept(judged: &Judged) -> Option<String> {
 fn missed(worst: &DemandResult) -> String {
     match worst.measured_ms {
         _ if worst.is_lossy() => format!("{} loses {}", worst.flow, percent(worst.lost_share)),
-        Some(measured) => format!("{} at {} of {} ms", worst.flow, number(measured), worst.demanded_ms),
+        Some(measured) => format!("{} {} of {} ms", worst.flow, number(measured), worst.demanded_ms),
         None => format!("{} gets nothing", worst.flow),
     }
 }
@@ -213,15 +222,15 @@ fn beside(comparison: &Comparison, schemes: &[Judged], chosen: &Judged) -> Optio
     };
     let base = comparison.base().filter(|base| base.name != chosen.scheme);
     let base = base.and_then(|base| schemes.iter().find(|judged| judged.scheme == base.name));
-    let same = |demand: &&DemandResult| demand.flow == worst.flow;
+    let same = |demand: &&DemandResult| demand.group == worst.group;
     let base = base.and_then(|base| {
-        let demand = base.demands.iter().find(same).or_else(|| base.worst())?;
+        let demand = base.demands.iter().find(same)?;
         Some(format!(", {} {}", base.scheme, value(demand)))
     });
     Some(format!(
         "p{} of {} on the Wi-Fi: {} {}{}.",
         worst.percentile,
-        worst.flow,
+        worst.group,
         chosen.scheme,
         value(worst),
         base.unwrap_or_default()
@@ -241,15 +250,38 @@ fn others(keepers: &[&Judged], chosen: &Judged) -> Option<String> {
     (!texts.is_empty()).then(|| format!("Also {} {verb} {what}.", listed(&texts, MOST_NAMES)))
 }
 
-/// Each further cost of the choice, and what is later under it.
-fn named(comparison: &Comparison, chosen: &Judged) -> Vec<String> {
+/// Schemes that cost less than the choice, and of which the seeds do not tell whether they keep the demands.
+fn nearly(schemes: &[Judged], chosen: &Judged) -> Option<String> {
+    let is_cheaper = |judged: &&Judged| {
+        100.0 * (largest(&chosen.costs) - largest(&judged.costs)) > EQUAL.threshold
+            && judged.keeping == Some(Keeping::About)
+            && !judged.keeps_all()
+    };
+    let text = |judged: &Judged| {
+        let worst = judged.worst()?;
+        let cost =
+            judged.named_cost().map_or("at little cost".to_owned(), |cost| format!("{} lost", cost.text()));
+        Some(format!(
+            "{} ({} of {} ms, {cost})",
+            judged.scheme,
+            number(worst.measured_ms?),
+            worst.demanded_ms
+        ))
+    };
+    let texts: Vec<String> = schemes.iter().filter(is_cheaper).filter_map(text).collect();
+    (!texts.is_empty())
+        .then(|| format!("The seeds do not tell whether {} may do, too.", listed(&texts, MOST_NAMES)))
+}
+
+/// Each cost of the choice where there are several, and what is later under it.
+pub(super) fn named(comparison: &Comparison, chosen: &str, costs: &[Cost]) -> Vec<String> {
     let mut lines = Vec::new();
-    let costs: Vec<String> = chosen.costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
+    let costs: Vec<String> = costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
     if costs.len() > 1 {
         let base = comparison.baseline.as_deref().unwrap_or_default();
         lines.push(format!("Goodput lost against {base}: {}.", listed(&costs, 2 * MOST_NAMES)));
     }
-    let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen.scheme);
+    let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen);
     let later = scheme.map(|scheme| cost::later(comparison, scheme, spared(comparison))).unwrap_or_default();
     if !later.is_empty() {
         lines.push(format!("It raises the p95 of {}.", listed(&later, MOST_NAMES)));
@@ -259,7 +291,9 @@ fn named(comparison: &Comparison, chosen: &Judged) -> Vec<String> {
 
 /// The sentence that comes first if nothing is playable under any scheme.
 fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
-    if schemes.iter().any(|judged| judged.is_playable) {
+    // Deadlines of frames count the wire, too, on which no scheme keeps a demand.
+    let keeps = |judged: &Judged| judged.keeping.is_some() && judged.keeps_all();
+    if schemes.iter().any(|judged| judged.is_playable || keeps(judged)) {
         return None;
     }
     let worst = comparison.schemes.iter().filter_map(|scheme| worst_played(comparison, scheme));
@@ -296,97 +330,9 @@ fn restrictions(comparison: &Comparison, scheme: &str) -> Vec<String> {
     lines
 }
 
-/// The scheme with the best figure of a flow without a demand.
-fn by_figure(comparison: &Comparison, flow: &Group) -> Option<Choice> {
-    let measure = Measure::for_flow(comparison, flow);
-    let (served, refused) = able(comparison, flow, measure);
-    let ranked = rank(comparison, &served, flow, measure);
-    let best = ranked.first()?;
-    let ties = tied(&ranked, measure);
-    let is_default = |one: &&Ranked<'_>| comparison.baseline.as_deref() == Some(one.scheme.name.as_str());
-    let kept = ranked.iter().take(ties).find(is_default);
-    // Some milliseconds are no reason for what costs others much.
-    let dear = kept.is_none().then(|| too_dear(comparison, &ranked, best, flow, measure)).flatten();
-    let chosen = kept.or(dear).unwrap_or(best);
-    let words = |one: &Ranked<'_>| format!("{} {}", one.scheme.name, measure.show_spread(one.value));
-    let subject = if measure == Measure::Utility { "the session" } else { &flow.name };
-    let mut lines = Vec::new();
-    let sentence = if ties == ranked.len() && ranked.len() > 1 {
-        let (low, high) = ends(&ranked);
-        let (low, high) = (measure.bare(low), measure.show(high));
-        let span = if high.starts_with(&low) { high } else { format!("{low} to {high}") };
-        let how = if comparison.seeds() > 1 {
-            format!("Their ranges over {} seeds overlap.", comparison.seeds())
-        } else {
-            format!("One seed shows less than {} % between them.", CHOICE.threshold)
-        };
-        lines.push(how);
-        format!("Keep {}: no scheme differs for {subject}, {} {span}.", chosen.scheme.name, measure.name())
-    } else {
-        let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
-        let others = || ranked.iter().filter(|one| one.scheme.name != chosen.scheme.name);
-        let other = others().find(is_default).or_else(|| others().next());
-        let cost = named_loss(comparison, chosen.scheme, flow);
-        let other = other.map(|one| format!(", {} {}", one.scheme.name, measure.show(one.value.median)));
-        let alike: Vec<String> = ranked
-            .iter()
-            .take(ties)
-            .filter(|one| dear.is_none() && one.scheme.name != chosen.scheme.name)
-            .map(words)
-            .collect();
-        if !alike.is_empty() {
-            lines.push(format!("The runs do not tell it from {}.", listed(&alike, MOST_NAMES)));
-        }
-        format!(
-            "{verb} {} for {subject}: {} {}{}{cost}.",
-            chosen.scheme.name,
-            measure.name(),
-            measure.show(chosen.value.median),
-            other.unwrap_or_default(),
-        )
-    };
-    if dear.is_some() {
-        let costs = cost::words(comparison, best.scheme, flow);
-        lines
-            .push(format!("Less than {} ms do not speak for {}{costs}.", LITTLE.threshold, best.scheme.name));
-    }
-    let costs = cost::words(comparison, chosen.scheme, flow);
-    lines.extend(costs.strip_prefix("; ").map(|words| format!("{}.", capitalised(words))));
-    if !refused.is_empty() && measure != Measure::Goodput {
-        let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
-        lines.push(format!("Left out: {}.", refused.join("; ")));
-    }
-    Some(Choice { scheme: Some(chosen.scheme.name.clone()), sentence, lines, ..empty(None, measure.name()) })
-}
-
-/// The largest named loss of others, as words behind a semicolon.
-fn named_loss(comparison: &Comparison, scheme: &SchemeRuns, flow: &Group) -> String {
-    let costs = costs(comparison, scheme, Some(flow));
-    let named = costs.first().filter(|cost| 100.0 * cost.lost >= COST.threshold);
-    named.map_or(String::new(), |cost| format!("; {} loses {}", cost.flow, percent(cost.lost)))
-}
-
-/// The default, if the best scheme lowers a latency by little and costs others much.
-fn too_dear<'a, 'b>(
-    comparison: &Comparison,
-    ranked: &'a [Ranked<'b>],
-    best: &Ranked<'_>,
-    flow: &Group,
-    measure: Measure,
-) -> Option<&'a Ranked<'b>> {
-    let base = ranked.iter().find(|one| comparison.baseline.as_ref() == Some(&one.scheme.name))?;
-    let gained = base.value.median - best.value.median;
-    let is_little = measure == Measure::Latency && gained < LITTLE.threshold;
-    (is_little && !cost::words(comparison, best.scheme, flow).is_empty()).then_some(base)
-}
-
-fn empty(keeping: Option<Keeping>, by: &'static str) -> Choice {
+/// A choice without words.
+pub(super) fn empty(keeping: Option<Keeping>, by: &'static str) -> Choice {
     Choice { scheme: None, keeping, by, schemes: Vec::new(), sentence: String::new(), lines: Vec::new() }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -448,11 +394,11 @@ mod tests {
         assert_eq!(name.as_deref(), Some("pie"));
         assert_eq!(
             sentence,
-            "No scheme keeps the demand of vr; pie comes nearest, vr at 30.0 of 20 ms; download loses 15 %."
+            "No scheme keeps the demand of vr, pie is nearest: vr 30.0 of 20 ms, download loses 15 %."
         );
         let (name, sentence) = scheme(vec![made("linux", 144.0, 100.0), lossy]);
         assert_eq!(name.as_deref(), Some("wqm"));
-        assert!(sentence.contains("nearest, vr loses 20 %; at little cost"), "{sentence}");
+        assert!(sentence.contains("nearest: vr loses 20 %, at little cost"), "{sentence}");
     }
 
     #[test]
@@ -498,6 +444,14 @@ mod tests {
         let (name, sentence) = scheme(all);
         assert_eq!(name.as_deref(), Some("pie"));
         assert_eq!(sentence, "Choose pie: vr about keeps its demand, 19.0 of 20 ms; at little cost.");
+        // One that costs less, and whose mean is beyond the demand, is named.
+        let with = |runs: Vec<Made>, mbps: f64| runs.into_iter().map(move |run| run.download(mbps));
+        let (linux, law) = (seeds("linux", [18.0, 21.0, 24.0]), seeds("law", [8.9, 9.0, 9.1]));
+        let all = with(linux, 100.0).chain(with(law, 50.0)).collect();
+        let choice = chosen(&compared(all, "vr", "linux"));
+        assert_eq!(choice.scheme.as_deref(), Some("law"));
+        let line = "The seeds do not tell whether linux (21.0 of 20 ms, at little cost) may do, too.";
+        assert!(choice.lines.iter().any(|one| one == line), "{:?}", choice.lines);
     }
 
     #[test]
@@ -506,7 +460,7 @@ mod tests {
         assert_eq!((choice.scheme, choice.keeping), (None, Some(Keeping::Kept)));
         assert_eq!(choice.sentence, "Under linux vr keeps its demand, 17.0 of 20 ms.");
         let missed = chosen(&compared(vec![made("linux", 27.0, 100.0)], "vr", "linux"));
-        assert_eq!(missed.sentence, "linux does not keep the demand of vr: vr at 27.0 of 20 ms.");
+        assert_eq!(missed.sentence, "linux does not keep the demand of vr: vr 27.0 of 20 ms.");
         let none = compared(vec![Made::new("linux", 1).call(9.0)], "call", "linux");
         assert_eq!(none.verdict().choice, None);
     }
@@ -522,65 +476,5 @@ mod tests {
         };
         assert!(in_firmware(true).iter().any(|line| line.contains("in their firmware")));
         assert!(!in_firmware(false).iter().any(|line| line.contains("in their firmware")));
-    }
-
-    #[test]
-    fn without_a_demand_the_lower_latency_is_chosen_beside_the_default() {
-        let pair = |p95, mbps| {
-            let linux = Made::new("linux", 1).call(20.0).download(100.0);
-            let choice =
-                chosen(&compared(vec![linux, Made::new("pie", 1).call(p95).download(mbps)], "call", "linux"));
-            (choice.scheme.expect("a scheme"), choice.sentence, choice.lines)
-        };
-        let apart = pair(10.0, 80.0);
-        assert_eq!(apart.0, "pie");
-        assert_eq!(apart.1, "Choose pie for call: p95 10.0 ms, linux 20.0 ms; download loses 20 %.");
-        let close = pair(18.1, 100.0);
-        assert_eq!(
-            (&close.0[..], &close.1[..]),
-            ("linux", "Keep linux: no scheme differs for call, p95 18.1 to 20.0 ms.")
-        );
-        // Some milliseconds are no reason for what costs others.
-        let dear = pair(15.1, 80.0);
-        assert_eq!(dear.1, "Keep linux for call: p95 20.0 ms, pie 15.1 ms.");
-        assert!(
-            dear.2[0].starts_with("Less than 5 ms do not speak for pie; it costs download 20 %"),
-            "{:?}",
-            dear.2
-        );
-        assert_eq!(pair(15.0, 80.0).0, "pie");
-    }
-
-    #[test]
-    fn ranges_that_overlap_tell_no_difference_and_the_default_stays() {
-        let runs = |name: &str, latencies: [f64; 3]| {
-            (1..).zip(latencies).map(|(seed, p95)| Made::new(name, seed).call(p95)).collect::<Vec<_>>()
-        };
-        let all = [runs("linux", [20.0, 22.0, 24.0]), runs("wqm", [18.0, 19.0, 21.0])].concat();
-        let choice = chosen(&compared(all, "call", "linux"));
-        assert_eq!(choice.scheme.as_deref(), Some("linux"));
-        assert_eq!(choice.lines[0], "Their ranges over 3 seeds overlap.");
-        let all = [runs("linux", [21.9, 22.0, 22.1]), runs("wqm", [18.9, 19.0, 19.1])].concat();
-        assert_eq!(chosen(&compared(all, "call", "linux")).scheme.as_deref(), Some("wqm"));
-    }
-
-    #[test]
-    fn a_scheme_that_starves_or_loses_is_not_chosen_for_its_latency() {
-        let starved = Made::new("codel", 1).call(2.0).goodput("call", 0.5);
-        let lossy = Made::new("wqm", 1).call(3.0).loss("call", 0.05);
-        let all = vec![Made::new("linux", 1).call(20.0), starved, lossy, Made::new("pie", 1).call(10.0)];
-        let choice = chosen(&compared(all, "call", "linux"));
-        assert_eq!(choice.scheme.as_deref(), Some("pie"));
-        let left_out = "Left out: codel delivers 0.500 of 2.00 Mb/s; wqm loses 5.0 % of the packets.";
-        assert!(choice.lines.iter().any(|line| line == left_out), "{:?}", choice.lines);
-    }
-
-    #[test]
-    fn a_transfer_wants_goodput_and_a_later_call_is_said() {
-        let linux = Made::new("linux", 1).download(80.0).call(10.0);
-        let fifo = Made::new("fifo", 1).download(100.0).call(30.0);
-        let choice = chosen(&compared(vec![linux, fifo], "download", "linux"));
-        assert_eq!((choice.scheme.as_deref(), choice.by), (Some("fifo"), "goodput"));
-        assert!(choice.lines.iter().any(|line| line == "It raises the p95 of call from 10.0 to 30.0 ms."));
     }
 }

@@ -26,7 +26,9 @@ pub enum Keeping {
 /// The result of one demand under a scheme; of a group that of the member that is furthest from what is demanded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DemandResult {
-    /// The flow.
+    /// The flow, or the group of flows.
+    pub group: String,
+    /// The flow, of a group the member.
     pub flow: String,
     /// Percentile of the latency on the Wi-Fi that the demand bounds, in per cent.
     pub percentile: f64,
@@ -63,7 +65,8 @@ impl DemandResult {
             () => Keeping::Missed,
         };
         Some(Self {
-            flow: if group.is_many() { member.to_owned() } else { comparison.flows.of(member)?.name.clone() },
+            group: group.name.clone(),
+            flow: member.to_owned(),
             percentile: demand.percentile,
             demanded_ms: demand.latency_ms,
             measured_ms,

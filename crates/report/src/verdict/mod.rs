@@ -12,6 +12,7 @@ mod cost;
 mod health;
 mod keep;
 mod measure;
+mod plain;
 mod rules;
 mod short;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::cost::{Cost, costs};
 use super::health::finding;
 use super::keep::mean;
 use super::rules::SHORT_AGGREGATES;
-use crate::comparison::{Comparison, SchemeRuns};
+use crate::comparison::{Comparison, SchemeRuns, is_transfer};
 use crate::grid::number;
 
 /// A remark for each scheme with a named cost, shorter aggregates than the default's, and more idle air.
@@ -15,7 +15,11 @@ pub(super) fn short_aggregates(comparison: &Comparison) -> Vec<Finding> {
     let Some(base) = comparison.base() else { return Vec::new() };
     let Some(long) = mpdus(base) else { return Vec::new() };
     let remark = |scheme: &SchemeRuns| {
-        let cost = costs(comparison, scheme, None).into_iter().next().filter(Cost::is_named)?;
+        let is_transfer = |cost: &Cost| {
+            let group = comparison.flows.all().iter().find(|group| group.name == cost.flow);
+            group.and_then(|group| comparison.example(group)).is_some_and(is_transfer)
+        };
+        let cost = costs(comparison, scheme, None).into_iter().find(is_transfer).filter(Cost::is_named)?;
         let short = mpdus(scheme)?;
         let (busy, full) = (busy(scheme), busy(base));
         (100.0 * short < SHORT_AGGREGATES.threshold * long && busy < full).then(|| {

@@ -71,21 +71,20 @@ impl Made {
         self.with("vr", "vr", 45.0, p95, Some(demand))
     }
 
-    /// An uplink stream with a demand of 20 ms.
-    pub(super) fn uplink(self, p95: f64) -> Self {
+    /// Another stream with a demand of 20 ms.
+    pub(crate) fn stream(self, name: &str, p95: f64) -> Self {
         let demand = DemandSummary {
             latency_ms: 20.0,
             percentile: 95.0,
             measured_ms: Some(p95),
             met_share: Some(1.0),
         };
-        let mut made = self.with("camera", "cbr", 4.0, p95, Some(demand));
-        made.summary
-            .flows
-            .iter_mut()
-            .filter(|flow| flow.name == "camera")
-            .for_each(|flow| flow.direction = Direction::Uplink);
-        made
+        self.with(name, "cbr", 4.0, p95, Some(demand))
+    }
+
+    /// An uplink stream with a demand of 20 ms.
+    pub(crate) fn uplink(self, p95: f64) -> Self {
+        self.stream("camera", p95).change("camera", |flow| flow.direction = Direction::Uplink)
     }
 
     /// The rate control.
