@@ -304,8 +304,11 @@ impl Change {
             sets.iter().take(MOST_NAMES).map(|set| format!(" --set '{set}'")).collect();
         let written =
             if written.is_empty() { String::new() } else { format!(" ({})", written.concat().trim()) };
+        // Programs that are emulated run again with the same command only.
+        let is_emulated = subject.scheme.summaries().any(|run| run.emulation.is_some());
+        let tried = if is_emulated { "" } else { "; compare --why runs it" };
         let sentence = format!(
-            "To {verb} the {figure} of {} try {}{written}; compare --why runs it.",
+            "To {verb} the {figure} of {} try {}{written}{tried}.",
             subject.name(),
             self.words()
         );

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, DemandSummary, Direction, FlowSummary, Jain, LatencyStats, PacketCounts, Scheme,
-    StationSummary, Summary,
+    AirSummary, DemandSummary, Direction, EmulationSummary, FlowSummary, Jain, LatencyStats, Lateness,
+    PacketCounts, Scheme, StationSummary, Summary,
 };
 
 use crate::comparison::Comparison;
@@ -113,6 +113,35 @@ impl Made {
 
     pub(crate) fn goodput(self, flow: &str, mbps: f64) -> Self {
         self.change(flow, |flow| flow.goodput_mbps = mbps)
+    }
+
+    pub(super) fn offer(self, flow: &str, mbps: f64) -> Self {
+        self.change(flow, |flow| flow.offered_mbps = mbps)
+    }
+
+    /// Marks the run as one of real programs.
+    pub(crate) fn emulated(mut self) -> Self {
+        let lateness = Lateness::default();
+        self.summary.emulation = Some(EmulationSummary {
+            counts: true,
+            late_share: Some(0.0),
+            class: "fifo".to_owned(),
+            first: lateness,
+            last: lateness,
+            packets: 1000,
+            aggregates: 100,
+            slips: 0,
+            slipped_s: 0.0,
+            device_drops: None,
+            marked: 0,
+            strays: 0,
+            steal_share: None,
+            processors: 0.5,
+            spinning: 0.25,
+            system: None,
+            flows: Vec::new(),
+        });
+        self
     }
 
     pub(super) fn p99(self, flow: &str, ms: f64) -> Self {
