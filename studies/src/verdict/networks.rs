@@ -19,7 +19,7 @@ pub(super) fn network(seed: u64, number: u64) -> String {
     let mut draws = Draws::of(seed, number);
     let (standard, width, capacity) = draws.one_of(&PHYS);
     let mut text = format!(
-        "duration = \"4 s\"\nwarm-up = \"1 s\"\n[air]\nstandard = \"{standard}\"\nwidth = \"{width} MHz\"\n[wire]\ndelay = \"3 ms\"\n"
+        "duration = \"10 s\"\nwarm-up = \"2 s\"\n[air]\nstandard = \"{standard}\"\nwidth = \"{width} MHz\"\n[wire]\ndelay = \"3 ms\"\n"
     );
     let laptops = 1 + draws.below(4);
     station(&mut text, &mut draws, "headset");
