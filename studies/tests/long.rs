@@ -1,9 +1,11 @@
 //! The papers, reproduced quickly: every claim has its row, every row is as it was when it was last looked at, and the page stands
-//! alone. Not part of `make test`: `make long` runs it.
+//! alone; and the verdicts of forty random networks. Not part of `make test`: `make long` runs it.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use airbound_studies::verdict::{Score, check};
 use serde_json::Value;
 
 mod place;
@@ -182,4 +184,15 @@ fn plum_is_done_again() {
 #[test]
 fn low_delay_rate_allocation_is_done_again() {
     reproduces("low-delay-rate-allocation");
+}
+
+#[test]
+fn verdicts_agree_with_the_oracle() {
+    let two = NonZeroUsize::new(2).expect("not zero");
+    let networks = check(1, 40, 20, two).expect("runs");
+    let score = Score::of(&networks);
+    assert_eq!((score.all, score.contradict), (40, 0), "{networks:#?}");
+    assert!(score.agree >= 36, "{score:?}");
+    // Networks for which one answer is nearly always right would prove nothing.
+    assert!(score.default <= 20, "{score:?}");
 }

@@ -4,3 +4,4 @@ mod ladder;
 mod place;
 mod plan_check;
 mod program;
+mod verdict_check;
