@@ -10,7 +10,7 @@ CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
 # Pure crates: no clock, I/O, threads or own randomness.
-PURE="units random wifi air traffic senders control sim feasibility"
+PURE="units random wifi air traffic senders control sim"
 LONGEST=600
 
 failed=()
@@ -71,15 +71,14 @@ layers() {
     imports sim "units random wifi record air traffic senders control scenario" || bad=1
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
-    imports feasibility "units random wifi air traffic senders control scenario" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control
-    imports runs "units random wifi control scenario sim feasibility record report" || bad=1
+    imports runs "units random wifi control scenario sim record report" || bad=1
     # the language of conditions is the agent's
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs arguments" || bad=1
-    imports cli "units record report control scenario sim linux agent lab emulate feasibility runs console" || bad=1
-    imports py "units random wifi record report air traffic senders control scenario sim feasibility runs cli" || bad=1
-    imports studies "units random wifi record report air traffic senders control scenario sim lab feasibility runs console" || bad=1
+    imports cli "units record report control scenario sim linux agent lab emulate runs console" || bad=1
+    imports py "units random wifi record report air traffic senders control scenario sim runs cli" || bad=1
+    imports studies "units random wifi record report air traffic senders control scenario sim lab runs console" || bad=1
     # The product contains neither the studies nor their own dependencies.
     for crate in cli py; do
         if "$CARGO" tree --locked --package "airbound-$crate" --edges normal --prefix none | grep -E '^(airbound-studies|clarabel) '; then

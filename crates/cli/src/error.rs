@@ -7,13 +7,13 @@ use airbound_agent::AgentError;
 use airbound_console::OutputError;
 #[cfg(target_os = "linux")]
 use airbound_emulate::EmulateError;
-use airbound_feasibility::PlanError;
 use airbound_lab::LabError;
 #[cfg(target_os = "linux")]
 use airbound_linux::LinuxError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
 use airbound_runs::RunsError;
+use airbound_runs::plan::PlanError;
 use airbound_scenario::ScenarioError;
 use airbound_units::Span;
 

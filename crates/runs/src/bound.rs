@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use airbound_feasibility::{BoundInterval, BoundLosses, Stays};
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
 use airbound_scenario::Overrides;
 use airbound_sim::{Event, Events, Observer};
@@ -12,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::RunsError;
 use crate::jobs;
+use crate::law_bound::{BoundInterval, BoundLosses, Stays};
 use crate::opened::{Named, Opened};
 use crate::watch::{Step, Watch};
 

@@ -3,11 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use airbound_feasibility::BoundError;
 use airbound_record::RecordError;
 use airbound_report::ReportError;
 use airbound_scenario::ScenarioError;
 use airbound_sim::{BuildError, Imbalance};
+
+use crate::law_bound::BoundError;
 
 /// Why runs were refused, or ended.
 #[derive(Debug, thiserror::Error)]

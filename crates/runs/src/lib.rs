@@ -2,7 +2,7 @@
 //!
 //! [`Opened`] is a scenario that was asked for, [`Named`] a scheme, perhaps with plugins of one's own in its slots. A [`RunRequest`]
 //! leaves one run in a folder, a [`Matrix`] several schemes and seeds with their report, a [`sweep`] a data set; a [`BoundRequest`]
-//! chooses Law's latency bound. All are built before anything is written, run on one pool ([`jobs`]), tell a [`Watch`] how far they are,
+//! chooses Law's latency bound, [`plan`] answers whether demands can be met. All are built before anything is written, run on one pool ([`jobs`]), tell a [`Watch`] how far they are,
 //! and end when it says so. `examples/own_queue.rs` compares a queue of one's own with those of this program.
 //!
 //! ```
@@ -25,6 +25,7 @@ mod error;
 mod facts;
 pub mod folder;
 pub mod jobs;
+mod law_bound;
 mod log_size;
 mod matrix;
 mod opened;
@@ -33,6 +34,7 @@ mod paced;
 mod packets;
 mod pcap;
 mod performance;
+pub mod plan;
 mod recording;
 mod request;
 pub mod sweep;
@@ -42,6 +44,7 @@ mod why;
 pub use bound::{BoundRequest, BoundTrial, ChosenBound};
 pub use error::RunsError;
 pub use facts::{facts, facts_of};
+pub use law_bound::{BoundError, BoundInterval, Threshold};
 pub use log_size::packet_log_size;
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};

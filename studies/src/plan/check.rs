@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use airbound_feasibility::{Answer, DELIVERED, Demand, Plan, judge};
+use airbound_runs::plan::{Answer, DELIVERED, Demand, Plan, judge};
 use airbound_record::{Fate, PacketRow};
 use airbound_scenario::{Overrides, Scenario, Traffic};
 use airbound_sim::{Event, Events, Observer};

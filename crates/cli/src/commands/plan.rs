@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use airbound_feasibility::{Answer, Demand, Plan as Planned, plan as planned};
+use airbound_runs::plan::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
 
 use crate::Host;

@@ -1,6 +1,6 @@
 //! Latency demands of flows.
 
-use airbound_scenario::{Direction, Flow, Scenario};
+use airbound_scenario::{Flow, Scenario};
 use airbound_units::Span;
 
 /// A latency demand of one flow: the LAST-PQ paper's ld at the percentile beta (Sec. IV).
@@ -33,7 +33,7 @@ pub enum PlanError {
         /// The problem.
         problem: String,
     },
-    /// The access point cannot protect the flow.
+    /// The flow cannot have a demand.
     #[error("the demand of flow {flow} cannot be planned: {problem}")]
     Flow {
         /// The flow.
@@ -47,7 +47,7 @@ pub enum PlanError {
         /// The flows of the scenario.
         flows: String,
     },
-    /// The model covers one access point.
+    /// A plan is of one access point.
     #[error(
         "a plan covers one network; the scenario has {count} ([[network]]), which have to be planned one by one"
     )]
@@ -55,23 +55,11 @@ pub enum PlanError {
         /// Number of networks in the scenario.
         count: usize,
     },
-    /// The model does not cover an effect of the scenario.
-    #[error("a plan does not cover {key}; remove it, or run the scenario")]
-    Effect {
-        /// The scenario key.
-        key: String,
-    },
     /// A value of the scheme is out of range.
     #[error("the scheme cannot be planned: {problem}")]
     Scheme {
         /// The value and its range.
         problem: String,
-    },
-    /// The model does not cover trace pipes.
-    #[error("a plan covers 802.11 channels; station {station} has a trace in place of one (as = \"pipe\")")]
-    Pipe {
-        /// The station.
-        station: String,
     },
 }
 
@@ -124,7 +112,7 @@ impl Demand {
 }
 
 /// The demands with the numbers of their flows. A group's name stands for all its members; the last demand of a flow applies.
-pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
+pub(super) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
     let mut found: Vec<(usize, Demand)> = Vec::new();
     for demand in demands {
         let refused = |problem: String| PlanError::Flow { flow: demand.flow.clone(), problem };
@@ -139,12 +127,6 @@ pub(crate) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(u
         }
         for index in members {
             let flow = &scenario.flows[index];
-            if flow.direction == Direction::Up {
-                return Err(refused(
-                    "it is an uplink flow; a plan covers what the access point sends, airbound compare measures both"
-                        .to_owned(),
-                ));
-            }
             found.retain(|(other, _)| *other != index);
             found.push((index, Demand { flow: flow.name.clone(), ..demand.clone() }));
         }

@@ -1,10 +1,10 @@
 //! The answer of a plan, its margins, and the changes that it recommends.
 
-use airbound_scenario::{ChannelSpec, Direction, Flow, Scenario, TraceUse, Traffic, Transport};
+use airbound_scenario::Scenario;
 use airbound_units::{BitRate, Span};
 
-use crate::demand::{self, Demand, PlanError};
-use crate::model::{Estimate, Held, Model, Wanted};
+use super::demand::{self, Demand, PlanError};
+use super::search::{Estimate, Held, Model, Wanted};
 
 /// Whether all demands can be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Answer {
 pub struct Plan {
     /// Whether all demands can be met.
     pub answer: Answer,
-    /// Whether one half of the model's draws gives the other answer.
+    /// Whether one half of the runs gives the other answer.
     pub is_close: bool,
     /// The share of time that the flows with demands need, contention included; above 1 the airtime does not suffice.
     pub load: f64,
@@ -101,7 +101,7 @@ const SLOWEST: f64 = 0.1;
 /// Answers whether the demands can be met in a scenario, and recommends what to change.
 ///
 /// # Errors
-/// A demand's flow does not exist or cannot be protected, or the model does not cover the scenario.
+/// A demand's flow does not exist or has no rate, or the scenario is not one network.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
     let model = model(scenario, demands)?;
     let (mut plan, held) = outlook(&model)?;
@@ -122,60 +122,11 @@ pub fn judge(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError>
     outlook(&model(scenario, demands)?).map(|(plan, _)| plan)
 }
 
-/// The key of an effect that the model does not have, if the scenario names one.
-fn uncovered(scenario: &Scenario) -> Option<String> {
-    let access_point = &scenario.access_point;
-    if access_point.shaper.is_some() {
-        return Some("access-point.shaper".to_owned());
-    }
-    if access_point.away.is_some() {
-        return Some("access-point.away".to_owned());
-    }
-    let of_station = scenario.stations.iter().find_map(|station| {
-        let keys = [("away", station.away.is_some()), ("power-save", station.power_save.is_some())];
-        let (key, _) = keys.into_iter().find(|(_, named)| *named)?;
-        Some(format!("station.{}.{key}", station.name))
-    });
-    of_station.or_else(|| scenario.flows.iter().find_map(|flow| small_queue(scenario, flow)))
-}
-
-/// The key that bounds what a station's connection has below it, if there is one.
-fn small_queue(scenario: &Scenario, flow: &Flow) -> Option<String> {
-    let options = match &flow.traffic {
-        Traffic::Tcp(bulk) => &bulk.tcp,
-        Traffic::TcpShort(transfers) => &transfers.tcp,
-        Traffic::Vr(stream) if stream.transport == Transport::Tcp => &stream.tcp,
-        _ => return None,
-    };
-    let slot = options.congestion.as_ref().unwrap_or(&scenario.scheme.sender);
-    let is_bound = slot.tcp_config().is_ok_and(|config| config.small_queue.is_some());
-    (is_bound && flow.direction == Direction::Up).then(|| match options.congestion {
-        Some(_) => format!("flow.{}.congestion.small-queue", flow.name),
-        None => "scheme.sender.small-queue".to_owned(),
-    })
-}
-
 fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, PlanError> {
     if !scenario.networks.is_empty() {
         return Err(PlanError::Networks { count: scenario.networks.len() });
     }
-    if let Some(key) = uncovered(scenario) {
-        return Err(PlanError::Effect { key });
-    }
-    if scenario.radio.is_some() {
-        return Err(PlanError::Effect { key: "radio".to_owned() });
-    }
-    if scenario.channels().into_iter().any(|channel| scenario.hearing(channel).is_some()) {
-        return Err(PlanError::Effect { key: "hearing".to_owned() });
-    }
     let demands = demand::of_flows(scenario, demands)?;
-    for station in &scenario.stations {
-        if let ChannelSpec::Trace(trace) = &station.channel
-            && trace.used_as == TraceUse::Pipe
-        {
-            return Err(PlanError::Pipe { station: station.name.clone() });
-        }
-    }
     Model::new(scenario, demands)
 }
 
@@ -255,7 +206,9 @@ fn rounded_up(latency: Span) -> Span {
 
 /// The common growth of all rates at which the demands are still met.
 fn headroom(model: &Model<'_>, held: &Held) -> f64 {
-    largest(0.0, MOST_HEADROOM, |more| model.meets(&held.targets, &vec![1.0 + more; model.wanted.len()]))
+    largest(0.0, MOST_HEADROOM, |more| {
+        model.meets(&held.targets, &vec![1.0 + more; model.wanted.len()], true)
+    })
 }
 
 /// The largest value of a range that satisfies `is_good`, by bisection; its lower end does.
@@ -278,15 +231,22 @@ fn largest(mut low: f64, mut high: f64, is_good: impl Fn(f64) -> bool) -> f64 {
 fn slower(model: &Model<'_>, held: &Held) -> Vec<Slower> {
     let mut found = Vec::new();
     for (place, wanted) in model.wanted.iter().enumerate() {
-        let met_at = |scale: f64| {
+        let met_at = |scale: f64, is_search: bool| {
             let mut scales = vec![1.0; model.wanted.len()];
             scales[place] = scale;
-            model.meets(&held.targets, &scales)
+            model.meets(&held.targets, &scales, is_search)
         };
-        if !met_at(SLOWEST) {
+        if !met_at(SLOWEST, true) {
             continue;
         }
-        let low = MARGIN * largest(SLOWEST, 1.0, met_at);
+        let mut low = MARGIN * largest(SLOWEST, 1.0, |scale| met_at(scale, true));
+        // The search has short runs; what it finds holds in full.
+        while low > SLOWEST && !met_at(low, false) {
+            low *= MARGIN;
+        }
+        if low <= SLOWEST {
+            continue;
+        }
         found.push(Slower {
             flow: wanted.flow.name.clone(),
             from: wanted.rate,

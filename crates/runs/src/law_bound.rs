@@ -42,7 +42,7 @@ pub struct BoundInterval {
 
 /// Losses of Law with one bound, one for each seed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BoundLosses {
+pub(crate) struct BoundLosses {
     /// The bound of the latency in the link layer.
     pub bound: Span,
     /// Lost packets over all packets, 0 to 1.
@@ -129,13 +129,13 @@ impl BoundInterval {
 impl BoundLosses {
     /// The mean over the seeds.
     #[must_use]
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.losses.iter().sum::<f64>() / self.losses.len().max(1) as f64
     }
 
     /// The mean and twice its standard error; with a single seed the mean.
     #[must_use]
-    pub fn upper(&self) -> f64 {
+    pub(crate) fn upper(&self) -> f64 {
         let (count, mean) = (self.losses.len() as f64, self.mean());
         if self.losses.len() < 2 {
             return mean;
@@ -147,7 +147,7 @@ impl BoundLosses {
     /// The number of the shortest bound that keeps the `accepted` loss (0 to 1) with its margin. Without one, that of the bound that loses
     /// least, which does not keep it.
     #[must_use]
-    pub fn shortest(all: &[Self], accepted: f64) -> Option<usize> {
+    pub(crate) fn shortest(all: &[Self], accepted: f64) -> Option<usize> {
         let keeping = all.iter().enumerate().filter(|(_, one)| one.upper() <= accepted);
         let best = keeping.min_by_key(|(_, one)| one.bound);
         let least =

@@ -1,24 +1,19 @@
-//! The model of a scenario: what each flow with a demand gets in several draws of the reduced network.
+//! What each flow with a demand gets in several short runs, and what LAST-PQ is asked for.
 
-use airbound_control::ConfigError;
 use airbound_scenario::{Datagrams, Flow, Scenario, Traffic};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Span};
 
-use crate::demand::{Demand, PlanError};
-use crate::latency::percentile;
-use crate::network::{Asked, Measured, Network, Times};
+use super::demand::{Demand, PlanError};
+use super::evaluate::{Asked, Measured, Times, play};
 
 /// Draws of phases, channels and backoffs. Their seeds are the plan's own.
 const DRAWS: usize = 8;
 const OWN_SEED: u64 = 0x706c_616e;
-/// Draws after which a search gives up a change, and the ratio of expected to demanded that counts as missed by far.
-const FIRST_DRAWS: usize = 2;
-const CLEARLY: f64 = 1.5;
-/// Time of each draw in which windows, rates and the delay controller settle: HyStart can leave a stream's window at a fraction of a frame,
-/// from where CUBIC needs seconds. And the time that is measured.
-const SETTLING: Span = Span::from_millis(2_000);
-const MEASURED: Span = Span::from_millis(4_000);
-
+/// Draws that suffice if they meet all demands with room to spare: at most this ratio of measured to demanded.
+const FIRST_DRAWS: usize = 4;
+const CLEARLY_MET: f64 = 0.85;
+/// Draws of a search.
+const SEARCH_DRAWS: usize = 2;
 /// Shortest demand that LAST-PQ is given, and the steps in which the model lowers one, of a doubling each.
 const SHORTEST: Span = Span::from_millis(2);
 const STEPS: f64 = 4.0;
@@ -35,49 +30,49 @@ const CALL: ByteCount = ByteCount::new(172);
 const CALL_RATE: BitRate = BitRate::from_bps(50 * 172 * 8);
 
 /// A prepared scenario.
-pub(crate) struct Model<'a> {
+pub(super) struct Model<'a> {
     scenario: &'a Scenario,
-    pub(crate) wanted: Vec<Wanted<'a>>,
+    pub(super) wanted: Vec<Wanted<'a>>,
 }
 
 /// A flow with a demand.
-pub(crate) struct Wanted<'a> {
+pub(super) struct Wanted<'a> {
     index: usize,
-    pub(crate) flow: &'a Flow,
+    pub(super) flow: &'a Flow,
     /// The demand, from the sender to the acknowledgement.
-    pub(crate) demand: Demand,
+    pub(super) demand: Demand,
     /// Payload rate of the source.
-    pub(crate) rate: BitRate,
+    pub(super) rate: BitRate,
 }
 
 /// The model's estimate for a flow with a demand.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Estimate {
+pub(super) struct Estimate {
     /// Share of time that its exchanges need, were all of it delivered.
-    pub(crate) load: f64,
+    pub(super) load: f64,
     /// Latency at the demanded percentile, seconds; infinite if nothing arrives.
-    pub(crate) latency: f64,
+    pub(super) latency: f64,
     /// Delivered over offered payload.
-    pub(crate) delivered: f64,
+    pub(super) delivered: f64,
     /// Median PHY rate.
-    pub(crate) phy_rate: BitRate,
+    pub(super) phy_rate: BitRate,
 }
 
 /// Estimates under one choice of what LAST-PQ is asked to hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(super) struct Held {
     /// The demand that LAST-PQ is given, for each demand.
-    pub(crate) targets: Vec<Span>,
+    pub(super) targets: Vec<Span>,
     /// Of each half of the draws.
-    pub(crate) halves: [Vec<Estimate>; 2],
+    pub(super) halves: [Vec<Estimate>; 2],
     /// Of all draws.
-    pub(crate) all: Vec<Estimate>,
+    pub(super) all: Vec<Estimate>,
     /// The largest of the demands' strains.
     strain: f64,
 }
 
 impl Held {
-    pub(crate) fn is_met(&self) -> bool {
+    pub(super) fn is_met(&self) -> bool {
         self.strain <= 1.0
     }
 }
@@ -98,17 +93,17 @@ impl Wanted<'_> {
     }
 
     /// The longest delay of the wire, seconds.
-    pub(crate) fn wire(&self) -> Span {
+    pub(super) fn wire(&self) -> Span {
         self.flow.wire.delay + self.flow.wire.jitter
     }
 
     /// The part of the demand that the wire leaves to the access point; zero if nothing.
-    pub(crate) fn left(&self) -> Span {
+    pub(super) fn left(&self) -> Span {
         self.demand.latency.saturating_sub(self.wire())
     }
 
     /// Whether an estimate meets the demand.
-    pub(crate) fn is_met(&self, estimate: &Estimate) -> bool {
+    pub(super) fn is_met(&self, estimate: &Estimate) -> bool {
         self.strain(estimate) <= 1.0
     }
 
@@ -122,7 +117,7 @@ impl Wanted<'_> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, demands: Vec<(usize, Demand)>) -> Result<Self, PlanError> {
+    pub(super) fn new(scenario: &'a Scenario, demands: Vec<(usize, Demand)>) -> Result<Self, PlanError> {
         let mut wanted = Vec::with_capacity(demands.len());
         for (index, demand) in demands {
             let Some(flow) = scenario.flows.get(index) else { continue };
@@ -139,7 +134,7 @@ impl<'a> Model<'a> {
     ///
     /// LAST-PQ is asked to hold what the wire leaves, and then less and less, down to where it makes no difference any more. All of it
     /// lies on one grid, so that a longer demand only adds a choice: more slack never gives a worse answer.
-    pub(crate) fn held(&self) -> Result<Held, PlanError> {
+    pub(super) fn held(&self) -> Result<Held, PlanError> {
         let scales = vec![1.0; self.wanted.len()];
         let steps = self.wanted.iter().map(Wanted::place).max().unwrap_or(0);
         let mut best: Option<Held> = None;
@@ -147,14 +142,17 @@ impl<'a> Model<'a> {
         for lowered in 0..=steps {
             let targets: Vec<Span> = self.wanted.iter().map(|wanted| wanted.target(lowered)).collect();
             let mut draws = Vec::with_capacity(DRAWS);
-            while draws.len() < DRAWS {
-                draws.push(self.draw(self.scenario, &targets, draws.len())?);
+            let mut is_told = false;
+            while draws.len() < DRAWS && !is_told {
+                draws.push(self.draw(self.scenario, &targets, draws.len(), Times::FULL)?);
                 if best.as_ref().is_some_and(|best| self.is_worse(&draws, best.strain)) {
                     break;
                 }
+                is_told = draws.len() == FIRST_DRAWS
+                    && self.strain(&self.pooled(draws.iter(), &scales)) <= CLEARLY_MET;
             }
             let is_same = draws == before;
-            if draws.len() == DRAWS && !is_same {
+            if (draws.len() == DRAWS || is_told) && !is_same {
                 let half = |odd: usize| self.pooled(draws.iter().skip(odd).step_by(2), &scales);
                 let all = self.pooled(draws.iter(), &scales);
                 let strain = self.strain(&all);
@@ -175,9 +173,9 @@ impl<'a> Model<'a> {
     fn is_worse(&self, draws: &[Vec<Measured>], strain: f64) -> bool {
         let coming = (DRAWS - draws.len()) as f64;
         self.wanted.iter().enumerate().any(|(place, wanted)| {
-            let limit = strain * wanted.demand.latency.as_secs_f64();
+            let limit = wanted.demand.latency.mul_f64(strain);
             let of = || draws.iter().filter_map(|draw| draw.get(place)).map(|measured| &measured.latencies);
-            let late: usize = of().map(|each| each.iter().filter(|latency| **latency >= limit).count()).sum();
+            let late: usize = of().map(|each| each.len() - each.partition_point(|one| *one < limit)).sum();
             let known: usize = of().map(Vec::len).sum();
             let most = of().map(Vec::len).max().unwrap_or(0) as f64;
             let packets = known as f64 + MORE_PACKETS * most * coming;
@@ -186,18 +184,16 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// Whether all demands are met with the flows' rates multiplied by `scales` while LAST-PQ is given `targets`. The first draws decide
-    /// if they miss by far.
-    pub(crate) fn meets(&self, targets: &[Span], scales: &[f64]) -> bool {
+    /// Whether all demands are met with the flows' rates multiplied by `scales` while LAST-PQ is given `targets`: in few short runs, as a
+    /// search has them, or in full.
+    pub(super) fn meets(&self, targets: &[Span], scales: &[f64], is_search: bool) -> bool {
         let scenario = self.scaled(scales);
-        let mut draws = Vec::with_capacity(DRAWS);
-        for draw in 0..DRAWS {
+        let (count, times) = if is_search { (SEARCH_DRAWS, Times::SHORT) } else { (DRAWS, Times::FULL) };
+        let mut draws = Vec::with_capacity(count);
+        for draw in 0..count {
             // What can fail is the scheme, which was built for the scenario itself before.
-            let Ok(measured) = self.draw(&scenario, targets, draw) else { return false };
+            let Ok(measured) = self.draw(&scenario, targets, draw, times) else { return false };
             draws.push(measured);
-            if draws.len() == FIRST_DRAWS && self.strain(&self.pooled(draws.iter(), scales)) > CLEARLY {
-                return false;
-            }
         }
         self.strain(&self.pooled(draws.iter(), scales)) <= 1.0
     }
@@ -208,44 +204,40 @@ impl<'a> Model<'a> {
         each.map(|(wanted, estimate)| wanted.strain(estimate)).fold(0.0, f64::max)
     }
 
-    fn draw(&self, scenario: &Scenario, targets: &[Span], draw: usize) -> Result<Vec<Measured>, PlanError> {
+    fn draw(
+        &self,
+        scenario: &Scenario,
+        targets: &[Span],
+        draw: usize,
+        times: Times,
+    ) -> Result<Vec<Measured>, PlanError> {
         let percentile = |wanted: &Wanted<'_>| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
         let each = self.wanted.iter().zip(targets);
         let asked: Vec<Asked> =
             each.map(|(wanted, target)| (wanted.index, *target, percentile(wanted))).collect();
-        let network = Network::new(scenario, &asked, OWN_SEED + draw as u64, self.times(draw));
-        let wrong = |error: ConfigError| PlanError::Scheme { problem: error.to_string() };
-        network.map(Network::run).map_err(wrong)
-    }
-
-    /// The time of a draw: spread over the run, so that movement and traces count.
-    fn times(&self, draw: usize) -> Times {
-        let length = SETTLING + MEASURED;
-        let room = self.scenario.end().saturating_sub(length);
-        let begin = Instant::ZERO + room.mul_f64((draw as f64 + 0.5) / DRAWS as f64);
-        Times { begin, from: begin + SETTLING, end: begin + length }
+        play(scenario, &asked, OWN_SEED + draw as u64, times).map_err(|problem| PlanError::Scheme { problem })
     }
 
     /// The estimates from some draws, whose packets count together.
     fn pooled<'m>(&self, draws: impl Iterator<Item = &'m Vec<Measured>>, scales: &[f64]) -> Vec<Estimate> {
         let draws: Vec<&Vec<Measured>> = draws.collect();
-        let time = MEASURED.as_secs_f64() * draws.len() as f64;
+        let count = draws.len().max(1) as f64;
         let each = self.wanted.iter().enumerate();
         each.map(|(place, wanted)| {
             let of = || draws.iter().filter_map(|draw| draw.get(place));
-            let mut latencies: Vec<f64> =
+            let mut latencies: Vec<Span> =
                 of().flat_map(|measured| measured.latencies.iter().copied()).collect();
             let scale = scales.get(place).copied().unwrap_or(1.0);
-            let offered = wanted.rate.as_bps() as f64 * scale / 8.0 * time;
-            let delivered = of().map(|measured| measured.delivered).sum::<f64>() / offered.max(1.0);
-            let airtime = of().map(|measured| measured.airtime).sum::<f64>() / time;
+            let offered = wanted.rate.as_bps() as f64 * scale;
+            let goodput: f64 = of().map(|measured| measured.goodput.as_bps() as f64).sum();
+            let delivered = goodput / count / offered.max(1.0);
+            let load = of().map(|measured| measured.load).sum::<f64>() / count;
             let share = wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0;
-            let latency =
-                if latencies.is_empty() { f64::INFINITY } else { percentile(&mut latencies, share) };
-            let mut rates: Vec<BitRate> = of().flat_map(|measured| measured.rates.iter().copied()).collect();
+            let latency = percentile(&mut latencies, share).map_or(f64::INFINITY, Span::as_secs_f64);
+            let mut rates: Vec<BitRate> = of().map(|measured| measured.phy_rate).collect();
             rates.sort_unstable();
             let phy_rate = rates.get(rates.len() / 2).copied().unwrap_or(BitRate::ZERO);
-            Estimate { load: airtime / delivered.clamp(1e-3, 1.0), latency, delivered, phy_rate }
+            Estimate { load: load / delivered.clamp(1e-3, 1.0), latency, delivered, phy_rate }
         })
         .collect()
     }
@@ -270,6 +262,12 @@ impl<'a> Model<'a> {
         }
         scenario
     }
+}
+
+/// A percentile by nearest rank; `None` without latencies.
+fn percentile(latencies: &mut [Span], share: f64) -> Option<Span> {
+    let place = ((latencies.len() as f64 * share).ceil() as usize).saturating_sub(1);
+    (place < latencies.len()).then(|| *latencies.select_nth_unstable(place).1)
 }
 
 /// Payload rate of a source; `None` without a limit.

@@ -3,8 +3,8 @@
 use airbound_units::Span;
 use serde::Serialize;
 
-use crate::answer::{Answer, MOST_HEADROOM, Plan};
-use crate::model::DELIVERED;
+use super::answer::{Answer, MOST_HEADROOM, Plan};
+use super::search::DELIVERED;
 
 /// Output of `airbound plan --json`: keys with their units, as in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,7 +13,7 @@ pub struct PlanForm {
     pub scenario: String,
     /// Whether all demands can be met: "yes" or "no".
     pub answer: &'static str,
-    /// Whether one half of the model's draws gives the other answer.
+    /// Whether one half of the runs gives the other answer.
     pub close: bool,
     /// Share of time that the flows with demands need.
     pub load: f64,
@@ -186,7 +186,8 @@ impl Plan {
             }
         }
         if self.is_close {
-            lines.push("this is close: half of the model's draws say otherwise; simulate it".to_owned());
+            lines
+                .push("this is close: half of its runs say otherwise; compare --seeds 20 decides".to_owned());
         }
         if !self.relax.is_empty() {
             let each = self.relax.iter().map(|relaxed| {
@@ -217,7 +218,7 @@ impl Answer {
     }
 }
 
-/// Rounds to a thousandth, the model's precision.
+/// Rounds to a thousandth, the precision of short runs.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

@@ -1,0 +1,226 @@
+//! Short runs of a scenario with LAST-PQ, and what its flows with demands got in them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use airbound_control::queue::Demand;
+use airbound_record::{Fate, PacketRow, TxopRow};
+use airbound_scenario::{
+    ChannelSpec, DemandSchedule, Direction, Edca, Position, Scenario, ScenarioError, Scheme,
+};
+use airbound_sim::{Event, Events, Observer, Run};
+use airbound_units::{BitRate, Instant, Span};
+use airbound_wifi::{Category, EdcaParameters};
+
+/// Times of a run of a scenario that does not change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// In which windows, rates and the delay controller settle.
+    settling: Span,
+    /// That is measured.
+    measured: Span,
+}
+
+impl Times {
+    /// HyStart can leave a stream's window at a fraction of a frame, from where CUBIC needs seconds.
+    pub(super) const FULL: Self =
+        Self { settling: Span::from_millis(2_000), measured: Span::from_millis(4_000) };
+    /// For a search, whose end is tried in full.
+    pub(super) const SHORT: Self =
+        Self { settling: Span::from_millis(1_000), measured: Span::from_millis(2_000) };
+}
+
+/// Longest measured time of a scenario that changes with time.
+const LONGEST: Span = Span::from_secs(60);
+
+/// A demand that LAST-PQ is given: number of the flow, latency, percentile.
+pub(super) type Asked = (usize, Span, f64);
+
+/// Latencies, goodput and airtime of a flow with a demand in one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Measured {
+    /// From the sender to the acknowledgement, of each packet that arrived; ascending.
+    pub(super) latencies: Vec<Span>,
+    /// Payload that arrived, of that rate.
+    pub(super) goodput: BitRate,
+    /// Share of time of its exchanges, with AIFS and the mean backoff of an idle channel.
+    pub(super) load: f64,
+    /// Median PHY rate of its exchanges; zero without any.
+    pub(super) phy_rate: BitRate,
+}
+
+/// Runs a scenario once with LAST-PQ, which is given `asked`; each gets its result, in their order.
+///
+/// # Errors
+/// The scheme does not build, in a sentence.
+pub(super) fn play(
+    scenario: &Scenario,
+    asked: &[Asked],
+    seed: u64,
+    times: Times,
+) -> Result<Vec<Measured>, String> {
+    let mut scenario = scenario.clone();
+    for (index, latency, percentile) in asked {
+        let demand = Demand::new(*latency, *percentile).map_err(|error| error.to_string())?;
+        if let Some(flow) = scenario.flows.get_mut(*index) {
+            flow.demand = Some(DemandSchedule::always(demand));
+        }
+    }
+    if !changes(&scenario, times.settling) {
+        (scenario.warm_up, scenario.duration) = (times.settling, times.measured);
+    }
+    scenario.duration = scenario.duration.min(LONGEST);
+    let scheme = with_last_pq(&scenario.scheme).map_err(|error| error.to_string())?;
+    let mut run = Run::new("plan", &scenario, &scheme, seed).map_err(|error| error.to_string())?;
+    let heard = Rc::new(RefCell::new(Heard::new(&scenario, asked)));
+    run.observe(Box::new(Ears(Rc::clone(&heard))));
+    let (outcome, observer) = run.finish().map_err(|error| error.to_string())?;
+    drop(observer);
+    let heard = heard.take();
+    let measured = asked.iter().zip(heard.latencies).map(|((index, ..), mut latencies)| {
+        latencies.sort_unstable();
+        let flow = &scenario.flows[*index];
+        let summary = outcome.summary.flows.iter().find(|summary| summary.name == flow.name);
+        let goodput = summary.map_or(0.0, |summary| summary.goodput_mbps);
+        let (load, phy_rate) = heard.air.share(*index, scenario.duration);
+        Measured { latencies, goodput: BitRate::from_bps((goodput * 1e6) as u64), load, phy_rate }
+    });
+    Ok(measured.collect())
+}
+
+/// Whether anything in a scenario depends on the time, so that a few seconds do not stand for the rest.
+fn changes(scenario: &Scenario, settling: Span) -> bool {
+    let of_flow = scenario.flows.iter().any(|flow| {
+        flow.start > settling
+            || flow.stop.is_some()
+            || flow.demand.as_ref().is_some_and(|demand| demand.steps().len() > 1)
+    });
+    let of_station = scenario.stations.iter().any(|station| {
+        let moves = match &station.channel {
+            ChannelSpec::Ideal | ChannelSpec::Fixed { .. } => false,
+            ChannelSpec::LogDistance(model) => !matches!(model.position, Position::Distance(_)),
+            ChannelSpec::Trace(_) => true,
+        };
+        moves || station.away.is_some()
+    });
+    of_flow || of_station || scenario.access_point.away.is_some()
+}
+
+/// The scheme with LAST-PQ as its queue, with its own parameters if it has them.
+fn with_last_pq(scheme: &Scheme) -> Result<Scheme, ScenarioError> {
+    if scheme.queue.name() == "last-pq" { Ok(scheme.clone()) } else { scheme.with_name("last-pq") }
+}
+
+/// What an observer of a run has heard.
+#[derive(Default)]
+struct Heard {
+    from: Instant,
+    /// The place of each flow among the demands.
+    places: BTreeMap<u32, usize>,
+    /// Whether each flow of the scenario goes up.
+    goes_up: Vec<bool>,
+    /// Further delay of an uplink flow, whose wire follows the air.
+    wires: Vec<Span>,
+    latencies: Vec<Vec<Span>>,
+    air: Air,
+}
+
+/// Exchanges between the access point and each station in each category and direction, and the bytes of flows in them.
+#[derive(Default)]
+struct Air {
+    pauses: [Span; 4],
+    exchanges: BTreeMap<Way, (Span, Vec<BitRate>)>,
+    bytes: BTreeMap<Way, u64>,
+    of_flow: BTreeMap<u32, (Way, u64)>,
+}
+
+/// Station, category, and whether data go up.
+type Way = (u16, u8, bool);
+
+impl Air {
+    /// The share of time that a flow's exchanges take, by its bytes, and their median PHY rate.
+    fn share(&self, flow: usize, time: Span) -> (f64, BitRate) {
+        let Some((way, own)) = self.of_flow.get(&(flow as u32)) else { return (0.0, BitRate::ZERO) };
+        let Some((airtime, rates)) = self.exchanges.get(way) else { return (0.0, BitRate::ZERO) };
+        let all = self.bytes.get(way).copied().unwrap_or(0).max(1);
+        let mut rates = rates.clone();
+        rates.sort_unstable();
+        let share = airtime.as_secs_f64() / time.as_secs_f64() * *own as f64 / all as f64;
+        (share, rates.get(rates.len() / 2).copied().unwrap_or(BitRate::ZERO))
+    }
+}
+
+impl Heard {
+    fn new(scenario: &Scenario, asked: &[Asked]) -> Self {
+        let wire = |(index, ..): &Asked| match scenario.flows.get(*index) {
+            Some(flow) if flow.direction == Direction::Up => flow.wire.delay + flow.wire.jitter,
+            _ => Span::ZERO,
+        };
+        let pauses = Category::ALL.map(|category| {
+            let parameters = match scenario.air.edca {
+                Edca::Linux => EdcaParameters::linux_access_point(category),
+                Edca::Equal => EdcaParameters::linux_station(category),
+                Edca::Dcf => EdcaParameters::dcf(),
+            };
+            let band = scenario.air.band;
+            band.aifs(parameters.aifsn) + band.slot().mul_f64(f64::from(parameters.cw_min) / 2.0)
+        });
+        Self {
+            from: Instant::ZERO + scenario.warm_up,
+            places: asked.iter().zip(0..).map(|((index, ..), place)| (*index as u32, place)).collect(),
+            goes_up: scenario.flows.iter().map(|flow| flow.direction == Direction::Up).collect(),
+            wires: asked.iter().map(wire).collect(),
+            latencies: vec![Vec::new(); asked.len()],
+            air: Air { pauses, ..Air::default() },
+        }
+    }
+
+    fn on_packet(&mut self, row: &PacketRow) {
+        if row.fate != Fate::Delivered || row.completed < self.from {
+            return;
+        }
+        let goes_up = self.goes_up.get(row.flow as usize).copied().unwrap_or(false);
+        let way = (row.station + 1, row.category, goes_up);
+        let size = row.size.as_u64();
+        *self.air.bytes.entry(way).or_default() += size;
+        self.air.of_flow.entry(row.flow).or_insert((way, 0)).1 += size;
+        if row.sent >= self.from
+            && let Some(place) = self.places.get(&row.flow)
+        {
+            self.latencies[*place].push(row.completed - row.sent + self.wires[*place]);
+        }
+    }
+
+    fn on_txop(&mut self, row: &TxopRow) {
+        if row.start < self.from {
+            return;
+        }
+        let way = if row.receiver == 0 {
+            (row.transmitter, row.category, true)
+        } else {
+            (row.receiver, row.category, false)
+        };
+        let pause = self.air.pauses.get(usize::from(row.category)).copied().unwrap_or(Span::ZERO);
+        let (airtime, rates) = self.air.exchanges.entry(way).or_default();
+        *airtime += row.end - row.start + pause;
+        rates.push(row.rate);
+    }
+}
+
+/// Listens to packets and exchanges.
+struct Ears(Rc<RefCell<Heard>>);
+
+impl Observer for Ears {
+    fn wants(&self) -> Events {
+        Events { packets: true, txops: true, ..Events::NONE }
+    }
+
+    fn on_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Packet(row) => self.0.borrow_mut().on_packet(row),
+            Event::Txop(row) => self.0.borrow_mut().on_txop(row),
+            _ => {}
+        }
+    }
+}
