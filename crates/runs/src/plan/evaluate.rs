@@ -7,7 +7,7 @@ use std::rc::Rc;
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, PacketRow, TxopRow};
 use airbound_scenario::{
-    ChannelSpec, DemandSchedule, Direction, Edca, Position, Scenario, ScenarioError, Scheme,
+    Absence, ChannelSpec, DemandSchedule, Direction, Edca, Position, Scenario, ScenarioError, Scheme,
 };
 use airbound_sim::{Event, Events, Observer, Run};
 use airbound_units::{BitRate, Instant, Span};
@@ -31,6 +31,8 @@ impl Times {
         Self { settling: Span::from_millis(1_000), measured: Span::from_millis(2_000) };
 }
 
+/// Period of an absence from which on a few seconds may miss it.
+const RARE: Span = Span::from_secs(1);
 /// Longest measured time of a scenario that changes with time.
 const LONGEST: Span = Span::from_secs(60);
 
@@ -67,7 +69,11 @@ pub(super) fn play(
             flow.demand = Some(DemandSchedule::always(demand));
         }
     }
-    if !changes(&scenario, times.settling) {
+    // A demand is to be met while all flows run.
+    for flow in &mut scenario.flows {
+        (flow.start, flow.stop) = (flow.start.min(times.settling.mul_f64(0.5)), None);
+    }
+    if !changes(&scenario) {
         (scenario.warm_up, scenario.duration) = (times.settling, times.measured);
     }
     scenario.duration = scenario.duration.min(LONGEST);
@@ -89,22 +95,18 @@ pub(super) fn play(
     Ok(measured.collect())
 }
 
-/// Whether anything in a scenario depends on the time, so that a few seconds do not stand for the rest.
-fn changes(scenario: &Scenario, settling: Span) -> bool {
-    let of_flow = scenario.flows.iter().any(|flow| {
-        flow.start > settling
-            || flow.stop.is_some()
-            || flow.demand.as_ref().is_some_and(|demand| demand.steps().len() > 1)
-    });
+/// Whether channels of a scenario change with time, so that a few seconds do not stand for the rest.
+fn changes(scenario: &Scenario) -> bool {
+    let is_rare = |away: &Absence| away.period > RARE;
     let of_station = scenario.stations.iter().any(|station| {
         let moves = match &station.channel {
             ChannelSpec::Ideal | ChannelSpec::Fixed { .. } => false,
             ChannelSpec::LogDistance(model) => !matches!(model.position, Position::Distance(_)),
             ChannelSpec::Trace(_) => true,
         };
-        moves || station.away.is_some()
+        moves || station.away.as_ref().is_some_and(is_rare)
     });
-    of_flow || of_station || scenario.access_point.away.is_some()
+    of_station || scenario.access_point.away.as_ref().is_some_and(is_rare)
 }
 
 /// The scheme with LAST-PQ as its queue, with its own parameters if it has them.
