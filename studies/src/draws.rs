@@ -32,22 +32,6 @@ impl Draws {
         choices[self.below(choices.len())]
     }
 
-    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    /// The first choice whose weight covers the draw; weights sum up to 100.
-    pub(crate) fn weighted(&mut self, choices: &[(&'static str, u32)]) -> &'static str {
-        let mut left = self.unit() * 100.0;
-        for (choice, weight) in choices {
-            left -= f64::from(*weight);
-            if left < 0.0 {
-                return choice;
-            }
-        }
-        choices.last().map_or("be", |(choice, _)| choice)
-    }
-
     /// Even in the logarithm.
     pub(crate) fn around(&mut self, low: f64, high: f64) -> f64 {
         low * libm::pow(high / low, self.unit())

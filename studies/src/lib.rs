@@ -1,8 +1,7 @@
 //! Studies: papers reproduced, the simulator validated, the agent demonstrated on the real Linux stack.
 //!
 //! [`papers`] holds each paper's claims beside what this simulator measures, [`ladder`] closed forms, ns-3 and published
-//! measurements, [`lab`] the rows that need a virtual machine, [`plan`] the feasibility check beside LAST-PQ, [`verdict`] the verdict beside an
-//! oracle. The product does not
+//! measurements, [`lab`] the rows that need a virtual machine, [`verdict`] the verdict beside an oracle. The product does not
 //! contain them: `airbound` starts the program `airbound-studies`.
 
 pub mod command;
@@ -12,7 +11,6 @@ pub mod lab;
 pub mod ladder;
 mod markdown;
 pub mod papers;
-pub mod plan;
 mod trial;
 pub mod verdict;
 

@@ -2,6 +2,5 @@
 
 mod ladder;
 mod place;
-mod plan_check;
 mod program;
 mod verdict_check;

@@ -35,7 +35,7 @@ Examples:
   airbound run trace-vr --trace trace1.log       one scheme over a measured trace
   airbound check my.toml                         errors of a scenario, and its defaults
 
-reproduce, validate, lab demo, lab faults and plan --check are commands of the program airbound-studies, relay of airbound-relay, \
+reproduce, validate, lab demo and lab faults are commands of the program airbound-studies, relay of airbound-relay, \
 room and allocator of airbound-room: the one beside this program, else the one on PATH. lab, emulate, agent and relay exist on \
 Linux only.
 
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Show every stage of one packet
     Explain(Explain),
-    /// Predict whether latency demands can be met, without a run
+    /// Find out whether latency demands can be met, and what would have to change
     Plan(Plan),
     /// Choose the parameters of Law
     #[command(subcommand)]
@@ -511,29 +511,20 @@ Examples:
   airbound plan vr-congested --demand vr=20ms@95
   airbound plan my.toml --demand headset=15ms --demand monitor=30ms@99 --json
   airbound plan my.toml --set flow.vr.rate=\"60 Mbit/s\"
-  airbound plan --check 400 --seed 3            how often is the plan wrong?
 
 The latency counts from the sender, over the wire, to the acknowledgement, when the flows with demands are \
 served first (LAST-PQ). A `demand` of the scenario is the part of the access point, to which the wire is added. \
-docs/use/plan.md holds the model and how often it is wrong.
+docs/use/plan.md says how.
 
 Exit codes: 0 yes, all demands can be met; 1 no; 2 wrong input.")]
 pub(crate) struct Plan {
     /// Scenario file, or name of a shipped scenario (see `airbound list`)
-    #[arg(required_unless_present = "check", conflicts_with = "check")]
-    pub(crate) scenario: Option<String>,
+    pub(crate) scenario: String,
     /// Latency demand of a flow, at a percentile (95 if left out); repeatable [default: those of the scenario]
-    #[arg(long = "demand", value_name = "FLOW=20ms@95", conflicts_with = "check")]
+    #[arg(long = "demand", value_name = "FLOW=20ms@95")]
     pub(crate) demands: Vec<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// Plan and simulate N random scenarios instead, 200 or up to 100000, and count wrong answers; --seed selects the set
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) check: Option<u32>,
-    /// With --check: parallel simulations, 1 to 1024 [default: one for each core]
-    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
 }
 
 /// Commands for Law.

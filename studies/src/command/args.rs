@@ -22,12 +22,9 @@ pub(super) enum Command {
     Reproduce(Reproduce),
     /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
     Validate(Validate),
-    /// Check how often the plan is wrong: `airbound plan --check`
-    #[command(hide = true)]
-    Plan(Plan),
     /// Check how often the verdict of a comparison is right
     #[command(hide = true)]
-    Verdict(Plan),
+    Verdict(Set),
     /// Studies in the laboratory
     #[command(subcommand)]
     Lab(Lab),
@@ -56,10 +53,10 @@ pub(super) struct LabBuild {
     pub(super) cache: Option<PathBuf>,
 }
 
-/// Random scenarios, planned and simulated.
+/// Random networks, judged twice.
 #[derive(Debug, Args)]
-pub(super) struct Plan {
-    /// Judge N random scenarios, simulate them, and count wrong answers
+pub(super) struct Set {
+    /// Judge N random networks by the verdict and by an oracle, and count wrong answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) check: u32,
     /// Name of the set of scenarios

@@ -4,7 +4,6 @@ mod args;
 mod error;
 #[cfg(target_os = "linux")]
 mod lab;
-mod plan;
 mod reproduce;
 mod validate;
 mod verdict;
@@ -38,7 +37,6 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
     match command {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         Command::Validate(validate) => validate::validate(&validate, verbosity),
-        Command::Plan(plan) => plan::plan(&plan, verbosity),
         Command::Verdict(set) => verdict::verdict(&set, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),

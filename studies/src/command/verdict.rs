@@ -6,14 +6,14 @@ use airbound_console::{Verbosity, output};
 use airbound_report::{Cell, Grid};
 use airbound_runs::jobs;
 
-use super::args::Plan;
+use super::args::Set;
 use super::error::CommandError;
 use crate::verdict::{Score, check};
 
 /// Seeds of the oracle.
 const SEEDS: u64 = 20;
 
-pub(super) fn verdict(set: &Plan, verbosity: Verbosity) -> Result<(), CommandError> {
+pub(super) fn verdict(set: &Set, verbosity: Verbosity) -> Result<(), CommandError> {
     let jobs = NonZeroUsize::new(jobs::threads(set.jobs)).unwrap_or(NonZeroUsize::MIN);
     let networks = check(set.seed, u64::from(set.check), SEEDS, jobs)
         .map_err(|error| CommandError::Defect(error.to_string()))?;

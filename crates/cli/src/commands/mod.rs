@@ -61,7 +61,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Law(law) => law::law(&law, verbosity),
         Command::Completions(completions) => shell::completions(&completions),
         Command::Man(man) => shell::man(&man),
-        Command::Plan(plan) => plan::plan(&plan, host, verbosity),
+        Command::Plan(plan) => plan::plan(&plan, verbosity),
         Command::Reproduce(study) => beside::start(STUDIES, &["reproduce"], study.arguments, host, verbosity),
         Command::Validate(study) => beside::start(STUDIES, &["validate"], study.arguments, host, verbosity),
         Command::Room(room) => beside::start(ROOM, &["room"], room.arguments, host, verbosity),

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use airbound_runs::plan::{Answer, Demand, Plan as Planned, plan as planned};
 use airbound_report::{Cell, Column, Grid};
+use airbound_runs::plan::{Answer, Demand, Plan as Planned, plan as planned};
 
-use crate::Host;
 use crate::args::{Plan, Source};
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::output;
 
-pub(super) fn plan(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
-    let Some(name) = &plan.scenario else { return checked(plan, host, verbosity) };
-    let source = Source { scenario: name.clone(), changes: plan.changes.clone() };
+pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
+    let source = Source { scenario: plan.scenario.clone(), changes: plan.changes.clone() };
     let opened = source.open()?;
     opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
@@ -73,15 +71,4 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
         rows: rows.collect(),
         note: plan.sentences().join("\n"),
     }
-}
-
-/// Plans and simulates random scenarios, which is a study.
-fn checked(plan: &Plan, host: Host, verbosity: Verbosity) -> Result<(), CliError> {
-    let count = plan.check.unwrap_or_default().to_string();
-    let mut arguments = vec!["--check".into(), count.into()];
-    let options = [("--seed", plan.changes.seed), ("--jobs", plan.jobs.map(u64::from))];
-    for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
-        arguments.extend([option.into(), value.to_string().into()]);
-    }
-    super::beside::start(super::STUDIES, &["plan"], arguments, host, verbosity)
 }

@@ -46,7 +46,6 @@ fn what_cannot_be_planned_is_said() {
             "there is no such flow; flows are stream, download",
         ),
         (&["plan", "tiny.toml", "--demand", "download=20ms"], "its rate has no limit; set one"),
-        (&["plan", "tiny.toml", "--check", "5"], "cannot be used with"),
     ] {
         let sentence = place.refuse(arguments);
         assert!(sentence.contains(part), "{sentence}");
