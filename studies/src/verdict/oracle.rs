@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What the figures say of one network.
+/// The right answer for one network.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Truth {
     /// The scheme to take.
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// How far the worst demand is from being kept: 1 at its edge.
+    /// Distance of the worst demand from being kept: 1 at its edge.
     fn strain(&self) -> f64 {
         let strains = self.0.values().filter_map(|sums| {
             Some((sums.latency / sums.seeds / sums.demand?).max(sums.lost / sums.seeds / 0.05))

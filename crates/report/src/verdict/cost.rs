@@ -36,7 +36,7 @@ impl Cost {
     }
 }
 
-/// What flows other than `own` lose under a scheme, the largest loss first; nothing without a default, and under it.
+/// Losses of flows other than `own` under a scheme, the largest loss first; nothing without a default, and under it.
 pub(crate) fn costs(comparison: &Comparison, scheme: &SchemeRuns, own: Option<&Group>) -> Vec<Cost> {
     let Some(base) = comparison.base().filter(|base| base.name != scheme.name) else { return Vec::new() };
     let goodput = |scheme: &SchemeRuns, group: &Group| {

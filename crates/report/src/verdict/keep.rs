@@ -119,14 +119,16 @@ pub(super) fn worst_played<'a>(comparison: &'a Comparison, scheme: &SchemeRuns) 
 
 /// Share of a flow's frames that were late or lost; of what has no frames, of packets that were lost.
 fn spoiled(comparison: &Comparison, flow: &FlowSummary) -> f64 {
-    let frames = flow.rtc.map_or(flow.stall_rate.filter(|_| flow.kind == "vr"), |rtc| rtc.deadline_miss_rate);
+    let frames = flow.rtc.map_or(flow.stall_rate, |rtc| rtc.deadline_miss_rate);
     frames.unwrap_or_else(|| undelivered(comparison, flow))
 }
 
 /// Share of a flow that did not arrive: of its packets, or of a stream's rate, of which its sender skips frames that TCP has no room for.
 fn undelivered(comparison: &Comparison, flow: &FlowSummary) -> f64 {
     let lost = flow.loss_rate.unwrap_or(0.0);
-    let rate = comparison.facts.flow(&flow.name).and_then(|facts| facts.rate).filter(|_| flow.kind == "vr");
+    let rate = comparison.facts.flow(&flow.name).and_then(|facts| facts.rate);
+    // An encoder adapts its rate; only rendered frames, which have deadlines, come at a given one.
+    let rate = rate.filter(|_| flow.stall_rate.is_some() && flow.rtc.is_none());
     // Sizes of frames are random, so that a little less than the rate is not a skipped frame.
     let skipped = rate.map(|rate| 1.0 - flow.goodput_mbps / rate.as_mbps_f64());
     skipped.filter(|share| 100.0 * share > LOSSY.threshold).map_or(lost, |share| lost.max(share))
@@ -188,7 +190,8 @@ mod tests {
         assert_eq!((of(0.05).keeping, of(0.051).keeping), (Keeping::Kept, Keeping::Missed));
         assert!((of(0.1).excess - 2.0).abs() < 1e-9 && of(0.1).is_lossy());
         // Frames that the sender skipped are lost, too: 42 of 45 Mb/s arrive.
-        let skipped = compared(vec![Made::new("linux", 1).vr(5.0, 1.0).goodput("vr", 42.0)], "vr", "linux");
+        let made = Made::new("linux", 1).vr(5.0, 1.0).goodput("vr", 42.0).stalls("vr", 0.1);
+        let skipped = compared(vec![made], "vr", "linux");
         let vr = FlowFacts {
             name: "vr".to_owned(),
             group: "vr".to_owned(),

@@ -1,7 +1,7 @@
 //! The choice for a network without a demand: by the figure that the users of the flow in focus care for.
 
-use super::choice::{Choice, empty, named};
 use super::cost::{self, costs};
+use super::judged::{Choice, empty, named};
 use super::listed;
 use super::measure::{Measure, Ranked, able, ends, rank, tied};
 use super::percent;

@@ -114,7 +114,7 @@ fn with_last_pq(scheme: &Scheme) -> Result<Scheme, ScenarioError> {
     if scheme.queue.name() == "last-pq" { Ok(scheme.clone()) } else { scheme.with_name("last-pq") }
 }
 
-/// What an observer of a run has heard.
+/// Events of a run, as far as a plan needs them.
 #[derive(Default)]
 struct Heard {
     from: Instant,

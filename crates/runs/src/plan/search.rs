@@ -1,4 +1,4 @@
-//! What each flow with a demand gets in several short runs, and what LAST-PQ is asked for.
+//! The search for what LAST-PQ is to be asked, by several short runs of each try.
 
 use airbound_scenario::{Datagrams, Flow, Scenario, Traffic};
 use airbound_units::{BitRate, ByteCount, Span};
