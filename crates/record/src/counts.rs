@@ -140,29 +140,37 @@ impl Counts {
         self.total
     }
 
-    /// The upper bound of the bucket of the sample with this rank, from 1; `None` beyond the last.
-    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
+    /// The upper bounds of the buckets that hold the samples of ascending ranks, from 1; `None` beyond the last.
+    pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
         /// Buckets summed at a time, which the compiler vectorises.
         const BLOCK: usize = 64;
-        let mut before = 0;
+        let mut found = [None; N];
+        let (mut next, mut before) = (0, 0u64);
         for (index, count) in &self.few {
             before += u64::from(*count);
-            if before >= rank {
-                return Some(self.bounds(*index as usize).1);
+            while next < N && before >= ranks[next] {
+                found[next] = Some(self.bounds(*index as usize).1);
+                next += 1;
             }
         }
         for (number, block) in self.counts.chunks(BLOCK).enumerate() {
+            if next == N {
+                break;
+            }
             let within: u64 = block.iter().map(|count| u64::from(*count)).sum();
-            if before + within >= rank {
-                let place = block.iter().position(|count| {
-                    before += u64::from(*count);
-                    before >= rank
-                });
-                return place.map(|place| self.bounds(number * BLOCK + place).1);
+            if before + within >= ranks[next] {
+                let mut sum = before;
+                for (place, count) in block.iter().enumerate() {
+                    sum += u64::from(*count);
+                    while next < N && sum >= ranks[next] {
+                        found[next] = Some(self.bounds(number * BLOCK + place).1);
+                        next += 1;
+                    }
+                }
             }
             before += within;
         }
-        None
+        found
     }
 
     /// The buckets with samples, shortest times first: lower and upper bound, number of samples.
@@ -207,7 +215,7 @@ mod tests {
             counts.buckets().map(|(_, high, count)| (high, count)).collect::<Vec<_>>(),
             [(LONGEST, 3)]
         );
-        assert_eq!((counts.at_rank(3), counts.at_rank(4)), (Some(LONGEST), None));
+        assert_eq!(counts.at_ranks([1, 3, 4]), [Some(LONGEST), Some(LONGEST), None]);
     }
 
     proptest! {
@@ -231,11 +239,16 @@ mod tests {
                     })
                     .collect();
                 prop_assert_eq!(ours.buckets().collect::<Vec<_>>(), recorded);
-                for rank in (1..=ours.total()).step_by(7).chain([ours.total()]) {
-                    let quantile = (rank as f64 - 0.5) / theirs.len() as f64;
-                    prop_assert_eq!(ours.at_rank(rank), Some(theirs.value_at_quantile(quantile)));
+                let value = |rank: u64| {
+                    theirs.value_at_quantile((rank as f64 - 0.5) / theirs.len() as f64)
+                };
+                for rank in (1..=ours.total()).step_by(7) {
+                    // Two of one bucket, neighbours, and one beyond the last.
+                    let ranks = [rank, rank, (rank + 1).min(ours.total()), ours.total(), ours.total() + 1];
+                    let [all @ .., beyond] = ours.at_ranks(ranks);
+                    prop_assert_eq!(all.map(Option::unwrap), [ranks[0], ranks[1], ranks[2], ranks[3]].map(value));
+                    prop_assert_eq!(beyond, None);
                 }
-                prop_assert_eq!(ours.at_rank(ours.total() + 1), None);
                 if round == 0 {
                     ours.clear();
                     theirs.reset();

@@ -122,30 +122,41 @@ impl LatencyHistogram {
     /// The span that a fraction `quantile` (0 to 1) of the samples does not exceed; `None` without samples.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Span> {
+        let [found] = self.quantiles([quantile]);
+        found
+    }
+
+    /// Ascending quantiles in one pass.
+    fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [Option<Span>; N] {
         let count = self.count();
         if count == 0 {
-            return None;
+            return [None; N];
         }
-        // The rank of the sample, from 1; zeros are first.
-        let rank = ((quantile.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count);
-        if rank <= self.zeros {
-            return Some(Span::ZERO);
-        }
-        let longest = self.counts.at_rank(rank - self.zeros).map(Span::from_nanos);
-        Some(longest.map_or(self.max, |longest| longest.min(self.max)))
+        // The ranks of the samples, from 1; zeros are first.
+        let rank = |quantile: f64| ((quantile.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count);
+        let ranks = quantiles.map(rank);
+        let found = self.counts.at_ranks(ranks.map(|rank| rank.saturating_sub(self.zeros)));
+        std::array::from_fn(|place| {
+            Some(match found[place] {
+                _ if ranks[place] <= self.zeros => Span::ZERO,
+                Some(longest) => Span::from_nanos(longest).min(self.max),
+                None => self.max,
+            })
+        })
     }
 
     /// The quantiles of `summary.json`.
     #[must_use]
     pub fn stats(&self) -> LatencyStats {
-        let at = |quantile| self.quantile(quantile).map(Span::as_millis_f64);
+        let [p50, p90, p95, p99, p999, p9999] =
+            self.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]).map(|span| span.map(Span::as_millis_f64));
         LatencyStats {
-            p50: at(0.5),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            p9999: at(0.9999),
+            p50,
+            p90,
+            p95,
+            p99,
+            p999,
+            p9999,
             mean: self.mean().map(Span::as_millis_f64),
             max: (self.count() > 0).then(|| self.max.as_millis_f64()),
         }

@@ -85,7 +85,7 @@ impl Capabilities {
                 }
             }
         }
-        rates.sort_by_key(|rate| (rate.bit_rate(), *rate));
+        rates.sort_by_cached_key(|rate| (rate.bit_rate(), *rate));
         rates.dedup();
         // Every format has an MCS 0 with one stream, so the set is never empty.
         let lowest = rates.first().copied().unwrap_or(Rate::legacy(Legacy::Mbps6));

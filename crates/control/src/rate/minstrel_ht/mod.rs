@@ -154,6 +154,8 @@ pub struct MinstrelHt {
     order: SampleTable,
     /// Rates of stations without reported capabilities.
     table: Arc<RateTable>,
+    /// The tables of all capabilities seen, which many stations share.
+    tables: Vec<(Capabilities, Arc<RateTable>)>,
     stations: Stations<Station>,
     /// Latest time observed.
     now: Instant,
@@ -170,11 +172,13 @@ impl MinstrelHt {
         seed: u64,
     ) -> Result<Self, ConfigError> {
         config.check()?;
+        let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
         Ok(Self {
             config,
             overheads: Overheads::new(),
             order: SampleTable::new(seed),
-            table: Arc::new(RateTable::new(&capabilities.rate_set()?)),
+            tables: vec![(capabilities.clone(), Arc::clone(&table))],
+            table,
             stations: Stations::default(),
             now: Instant::ZERO,
         })
@@ -189,7 +193,14 @@ impl MinstrelHt {
         station: StationId,
         capabilities: &Capabilities,
     ) -> Result<(), ConfigError> {
-        let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
+        let table = match self.tables.iter().find(|(known, _)| known == capabilities) {
+            Some((_, table)) => Arc::clone(table),
+            None => {
+                let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
+                self.tables.push((capabilities.clone(), Arc::clone(&table)));
+                table
+            }
+        };
         let shared = Shared { config: &self.config, overheads: &self.overheads, order: &self.order };
         self.stations.set(station, Station::new(table, self.now, shared));
         Ok(())

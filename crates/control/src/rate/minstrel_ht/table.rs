@@ -86,7 +86,7 @@ impl RateTable {
             (rank(rate.format()), rate.width(), guard, rate.streams())
         };
         let mut sorted = set.as_slice().to_vec();
-        sorted.sort_by_key(|rate| (key(rate), rate.mcs_of_stream()));
+        sorted.sort_by_cached_key(|rate| (key(rate), rate.mcs_of_stream()));
         let mut groups = Vec::new();
         let mut by_rate = Vec::new();
         for rates in sorted.chunk_by(|left, right| key(left) == key(right)) {
