@@ -17,8 +17,10 @@ const MOST: f64 = 16.0;
 /// Time over which the usual rate is averaged, in s.
 const AVERAGE: f64 = 1.0;
 /// Number of absences that a period is made of.
-const KEPT: usize = 4;
-/// Relative deviation of the distances of a period.
+const KEPT: usize = 6;
+/// Most absences between them that may have gone unseen.
+const UNSEEN: f64 = 1.0;
+/// Deviation of the distances from whole periods, in periods.
 const SCATTER: f64 = 0.125;
 /// Shortest period in s: longer than the interval of a video's frames (67 ms at 15 a second), which an unpaced sender leaves gaps between,
 /// and shorter than that of beacons (102.4 ms).
@@ -97,15 +99,16 @@ impl AbsenceDetector {
         for (to, from) in found.iter_mut().zip(&self.found) {
             *to = (*from)?;
         }
-        let distances = [0, 1, 2].map(|place: usize| found[place].0.since(found[place + 1].0).as_secs_f64());
+        let distances: [f64; KEPT - 1] =
+            std::array::from_fn(|place| found[place].0.since(found[place + 1].0).as_secs_f64());
         let shortest = distances.into_iter().fold(f64::INFINITY, f64::min);
         // An absence in which nothing was sent is not seen: its neighbours are two periods apart.
         let periods = distances.map(|distance| libm::round(distance / shortest));
         let period = distances.iter().sum::<f64>() / periods.iter().sum::<f64>();
-        let steady = distances
-            .iter()
-            .zip(periods)
-            .all(|(distance, count)| count <= MISSED && (distance / count / period - 1.0).abs() <= SCATTER);
+        // Gaps at random times lie near some multiple of the shortest distance often, near the same few times in a row hardly ever.
+        let is_whole = |(distance, count): (&f64, f64)| (distance / period - count).abs() <= SCATTER;
+        let steady = periods.iter().sum::<f64>() <= distances.len() as f64 + UNSEEN
+            && distances.iter().zip(periods).all(is_whole);
         let length = found.iter().map(|(_, length)| length.as_secs_f64()).sum::<f64>() / KEPT as f64;
         let lasts = now.since(found[0].0).as_secs_f64() <= (MISSED + 1.0) * period;
         // A radio is there for most of the time.
@@ -152,6 +155,36 @@ mod tests {
             after(10, |millis| [500, 3000, 3300, 9000].iter().any(|at| millis.abs_diff(*at) < 30)),
             None
         );
+    }
+
+    /// A busy machine stalls a receiver at random times for as long as a scan lasts.
+    #[test]
+    fn stalls_at_random_times_are_no_period() {
+        let (mut seen, mut stalls) = (0, 0);
+        for run in 0..20_u64 {
+            let mut detector = AbsenceDetector::default();
+            let (mut state, mut waiting, mut back, mut next) = (run + 1, 0, 0, 0_u64);
+            let mut draw = |most: u64| {
+                // A linear congruential generator (Knuth, MMIX).
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % most
+            };
+            for millis in 0..60_000 {
+                if millis >= next {
+                    (back, next) = (millis + 20 + draw(50), millis + 100 + draw(800));
+                    stalls += 1;
+                }
+                waiting += 1;
+                let at = Instant::ZERO + Span::from_millis(millis);
+                if millis >= back {
+                    for _ in 0..std::mem::take(&mut waiting) {
+                        detector.on_arrival(at, 1);
+                    }
+                }
+                seen += u64::from(millis % 100 == 0 && detector.absence(at).is_some());
+            }
+        }
+        assert!(stalls > 2000 && seen < 20 * 600 / 100, "{seen} of {} looks, {stalls} stalls", 20 * 600);
     }
 
     #[test]

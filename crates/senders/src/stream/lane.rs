@@ -21,6 +21,8 @@ const RECOVERY: f64 = 2.0;
 const WEIGHT: f64 = 0.125;
 /// Relative distance from the target that counts as at the target.
 const NEAR: f64 = 0.1;
+/// Factor of a target that a demand on latency has lowered so far that it, and nothing else, limits the rate.
+const LOWERED: f64 = 0.5;
 /// Share of the rate to which the allocator lets rates grow that counts as that rate: what is lost by rounding.
 const APPLICATION: f64 = 1.45 / 1.5;
 /// Level below which frames hold single packets,
@@ -269,14 +271,15 @@ impl Lane {
             Reason::Most
         } else if self.sent_rate.is_some_and(|sent| rate >= APPLICATION * config.headroom * sent) {
             Reason::Application
-        } else if level >= self.target * (1.0 - NEAR) {
-            if self.demand.as_ref().is_some_and(|demand| demand.factor() < 1.0) {
-                Reason::Latency
-            } else {
-                Reason::AirFull
-            }
-        } else {
+        } else if self.demand.as_ref().is_some_and(|demand| demand.factor() <= LOWERED) {
+            // Single packets below a low target are no room: a higher rate would bring late ones.
+            Reason::Latency
+        } else if level < self.target * (1.0 - NEAR) {
             Reason::Rising
+        } else if self.demand.as_ref().is_some_and(|demand| demand.factor() < 1.0) {
+            Reason::Latency
+        } else {
+            Reason::AirFull
         }
     }
 
@@ -308,7 +311,39 @@ fn target_at(config: &StreamConfig, phy: Option<BitRate>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::demand::Sample;
     use super::*;
+    use crate::allocation::Direction;
+
+    #[test]
+    fn a_target_that_latency_has_lowered_is_the_reason() {
+        let config = StreamConfig::default();
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        let allocation = Allocation {
+            receiver: ReceiverId(0),
+            direction: Direction::Down,
+            rate: BitRate::from_mbps(5),
+            level: Some(1.0),
+            phy_rate: None,
+            bottleneck: Bottleneck::None,
+        };
+        let reason = |late: u64| {
+            let demand = Demand::new(Span::from_millis(20));
+            let mut lane = Lane::new(ReceiverId(0), [0; 16], Some(demand), &config);
+            lane.heard = Some(at(0));
+            let demand = lane.demand.as_mut().expect("a demand");
+            for number in 0..late {
+                demand.on_sent(at(100 * number), 1, at(100 * number), at(100 * number + 40));
+                demand.on_sample(at(100 * number + 60), Sample { sequence: number as u32, stamp: 0 });
+            }
+            lane.target = config.target * demand.factor();
+            lane.level = Some(0.5 * lane.target);
+            lane.reason(at(0), Some(&allocation), &config)
+        };
+        assert_eq!((reason(0), reason(3)), (Reason::Rising, Reason::Rising));
+        // 0.8^4 is 0.41.
+        assert_eq!(reason(4), Reason::Latency);
+    }
 
     #[test]
     fn frames_at_the_target_take_at_most_half_of_the_longest_ppdu() {
