@@ -56,6 +56,13 @@ test_package() {
 }
 
 wheel() {
+    local root
+    for root in ${ROOTS:-}; do
+        [ -x "$root/usr/bin/python3" ] || {
+            echo "python: ROOTS: $root is no file system with python3" >&2
+            exit 2
+        }
+    done
     environment
     rm -rf dist
     maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"
