@@ -1,5 +1,5 @@
-# One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may
-# and says what is missing where it may not.
+# One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may (a Rust
+# toolchain into .toolchain, where the machine has none that is new enough) and says what is missing where it may not.
 #
 # Variables: ARGS (further arguments of the command behind a target), PREFIX (install, default ~/.local), NS3=0 (bench without
 # ns-3), INSTALL=1 (lint may install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
@@ -21,6 +21,8 @@ TARGET ?= trace_reading::trace_reading_never_panics
 SECONDS ?= 60
 MINUTES ?= 10
 PROCESSORS ?=
+# The toolchain of scripts/toolchain comes first where it was needed; else there is no such folder.
+export PATH := $(CURDIR)/.toolchain/bin:$(PATH)
 PROGRAMS = --package airbound-cli --package airbound-studies --package airbound-relay
 
 help: ## lists these targets
