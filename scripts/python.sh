@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The build backend is maturin behind packaging/python/backend.py.
+export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING=1
 VENV=${VENV:-.venv}
 REQUIRED=${REQUIRED:-0}
 PYTHON=${PYTHON:-python3}

@@ -161,7 +161,7 @@ require_aioquic() {
     python3 -c 'import aioquic' 2>/dev/null && return
     [ -x target/recipes/bin/python3 ] && target/recipes/bin/python3 -c 'import aioquic' 2>/dev/null && return
     python3 -m venv target/recipes >/dev/null 2>&1 && target/recipes/bin/pip install --quiet aioquic >/dev/null 2>&1 && return
-    fail "the Python package aioquic" "pip install aioquic"
+    fail "the Python package aioquic" "python3 -m venv target/recipes && target/recipes/bin/pip install aioquic"
 }
 
 require_packages "$@"

@@ -17,9 +17,10 @@ required=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 begin() {
     case=$1
     rm -rf "$work/project" "$work/home" "$work/bin"
-    mkdir -p "$work/project/scripts" "$work/home" "$work/bin"
+    mkdir -p "$work/project/scripts" "$work/project/packaging" "$work/home" "$work/bin"
     cp Cargo.toml "$work/project"
     cp -r scripts/require.sh scripts/toolchain "$work/project/scripts"
+    cp -r packaging/python "$work/project/packaging"
 }
 # A program of the case, from standard input.
 program() {
@@ -106,6 +107,24 @@ compiler
 echo 'echo "error: could not download" >&2; exit 1' | program rustup
 run cargo linker
 expect '[ $code = 1 ] && says "rustup could not install it (error: could not download)" && [ ! -e "$work/project/.toolchain/bin" ]'
+
+begin "pip on a machine without Rust"
+compiler
+rustup
+for hook in build_{editable,sdist,wheel} {get_requires_for_build,prepare_metadata_for_build}_{editable,sdist,wheel}; do echo "$hook = None"; done >"$work/maturin.py"
+# pip imports the backend, whose cargo maturin finds on PATH.
+ask() {
+    code=0
+    said=$(env -i HOME="$work/home" PATH="$work/bin:$work/base" SSL_CERT_FILE="$work/certificates" PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONPATH="$work/project/packaging/python:$work" "$python" -c 'import backend, shutil; print(shutil.which("cargo"))' 2>&1) || code=$?
+}
+if python=$(python3 -c 'import sys; print(sys.executable)'); then
+    ask
+    expect '[ $code = 0 ] && says "setting up Rust $channel" && says "$work/project/.toolchain/bin/cargo"'
+    rm -rf "$work/project/.toolchain" "$work/bin/cc"
+    ask
+    expect '[ $code = 1 ] && says "missing: a C compiler and linker; install with:"'
+fi
 
 [ $failed = 1 ] || echo "set-up: a machine without Rust is set up, or named what it lacks"
 exit $failed
