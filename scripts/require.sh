@@ -7,8 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 CARGO=${CARGO:-cargo}
-# The toolchain of scripts/toolchain comes first where it was needed; else there is no such folder.
-export PATH=$PWD/.toolchain/bin:$PATH
+# As in the Makefile.
+export PATH=$PWD/.toolchain/bin:$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin
 missing=0
 
 say() { printf '%s\n' "$*" >&2; }

@@ -21,4 +21,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 if subprocess.run([ROOT / "scripts/require.sh", "cargo", "linker", "crates"], check=False).returncode != 0:
     sys.exit(1)
 os.environ["MATURIN_NO_MISSING_BUILD_BACKEND_WARNING"] = "1"
-os.environ["PATH"] = f"{ROOT / '.toolchain/bin'}{os.pathsep}{os.environ['PATH']}"
+# As in the Makefile.
+cargo = pathlib.Path(os.environ.get("CARGO_HOME") or pathlib.Path.home() / ".cargo")
+os.environ["PATH"] = os.pathsep.join([str(ROOT / ".toolchain/bin"), os.environ["PATH"], str(cargo / "bin")])

@@ -69,6 +69,14 @@ rustup
 run cargo linker
 expect '[ $code = 0 ] && [ -z "$said" ] && [ ! -e "$work/project/.toolchain" ] && [ ! -s "$work/calls" ]'
 
+begin "a Rust that the shell does not know yet"
+compiler
+echo "echo 'cargo $required.0 (test)'" | program cargo
+mkdir -p "$work/home/.cargo/bin"
+mv "$work/bin/cargo" "$work/home/.cargo/bin"
+run cargo linker
+expect '[ $code = 0 ] && [ -z "$said" ] && [ ! -e "$work/project/.toolchain" ]'
+
 begin "a rustup without toolchains"
 compiler
 echo 'echo "error: no default toolchain" >&2; exit 1' | program cargo

@@ -32,6 +32,7 @@ refused "unrecognized arguments" scripts/instructions.py --typo
 for lint in circles features shapes words surface; do refused "unknown argument typo; allowed are" scripts/lint/$lint.py typo; done
 refused "allowed is more than 0" scripts/explore.py --minutes -1
 refused "is no file system" env ROOTS=/nonexistent scripts/python.sh wheel
+refused "allowed are demo, build" scripts/first-build.sh typo
 if cargo --version >/dev/null 2>&1; then
     refused "with fuzz targets are airbound-agent" scripts/fuzz.py typo typo
     refused "it has trace_reading::trace_reading_never_panics" scripts/fuzz.py airbound-sim typo
