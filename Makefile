@@ -1,5 +1,5 @@
-# One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may
-# and says what is missing where it may not.
+# One entry for everything: `make` lists the targets. scripts/require.sh looks for what each needs, installs what it may (a Rust
+# toolchain into .toolchain, where the machine has none that is new enough) and says what is missing where it may not.
 #
 # Variables: ARGS (further arguments of the command behind a target), PREFIX (install, default ~/.local), NS3=0 (bench without
 # ns-3), INSTALL=1 (lint may install cargo-deny), LOCKED=--locked (refuse a stale Cargo.lock, as CI does).
@@ -21,6 +21,9 @@ TARGET ?= trace_reading::trace_reading_never_panics
 SECONDS ?= 60
 MINUTES ?= 10
 PROCESSORS ?=
+# The toolchain of scripts/toolchain comes first where it was needed; else there is no such folder. rustup's own comes last, for shells
+# that began before it was installed.
+export PATH := $(CURDIR)/.toolchain/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 PROGRAMS = --package airbound-cli --package airbound-studies --package airbound-relay
 
 help: ## lists these targets
@@ -29,14 +32,17 @@ help: ## lists these targets
 
 demo: ## builds the program and compares schemes on a congested access point, with a report
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh demo
 	$(CARGO) run $(LOCKED) --package airbound-cli -- demo $(ARGS)
 
 build: ## builds the programs airbound, airbound-studies and airbound-relay (target/debug, optimised)
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh build
 	$(CARGO) build $(LOCKED) $(PROGRAMS)
 
 install: ## builds the programs with optimisation at link time, and installs them into PREFIX/bin
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh install
 	$(CARGO) build --release $(LOCKED) $(PROGRAMS)
 	@install -d "$(PREFIX)/bin"
 	install -m 0755 target/release/airbound target/release/airbound-studies target/release/airbound-relay "$(PREFIX)/bin"
@@ -44,6 +50,7 @@ install: ## builds the programs with optimisation at link time, and installs the
 
 test: ## runs the tests, documentation examples included; the room's are those of `make room-test`
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh test
 	$(CARGO) test $(LOCKED) $(or $(ARGS),--workspace --exclude airbound-room)
 
 long: ## runs what takes minutes: each row of the five papers with --quick, the laboratory, browsers (.ci/long)
@@ -62,10 +69,12 @@ reference: ## writes what is generated in docs/reference anew: commands.md, metr
 
 python: ## builds the Python package into .venv, tests and type-checks it, notebooks included
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh python
 	@scripts/python.sh test $(ARGS)
 
 wheel: ## builds the wheel for others into dist, and says what it needs of a system (ROOTS="...": tries it there)
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh wheel
 	@scripts/python.sh wheel
 
 bench: ## measures: criterion, and ns-3 side by side where it is installed
@@ -83,7 +92,7 @@ explore: ## draws new random inputs for all property tests for MINUTES, and name
 	@scripts/require.sh cargo linker crates
 	@scripts/explore.py --minutes $(MINUTES) $(ARGS)
 
-fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (docs/reference/testing.md)
+fuzz: ## lets a coverage-guided fuzzer work on TARGET of PACKAGE for SECONDS (default: the reader of traces, 60 s)
 	@scripts/require.sh cargo linker crates
 	@$(CARGO) bolero --version >/dev/null 2>&1 || { \
 	  echo "fuzz: cargo-bolero is missing; install it with: cargo install cargo-bolero --locked" >&2; exit 1; }
@@ -101,6 +110,7 @@ fmt: ## formats all sources
 
 deb: ## makes Debian packages of the programs, their debug information in files aside, and of libairbound (packaging/README.md)
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh deb
 	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay --package airbound-capi
 	@packaging/debian/build.sh target/dist target/debian
 	@packaging/debian/library.sh target/dist target/debian
@@ -108,16 +118,19 @@ deb: ## makes Debian packages of the programs, their debug information in files 
 
 capi: ## builds libairbound into target/capi: header, libraries, pkg-config and CMake files (docs/use/library.md)
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh capi
 	$(CARGO) build --release $(LOCKED) --package airbound-capi
 	@packaging/library/install.sh target/release target/capi
 	@ls target/capi/include/* target/capi/lib/libairbound*
 
 room: ## builds the program airbound-room beside airbound (docs/use/room.md); it needs OpenSSL
 	@scripts/require.sh cargo linker crates openssl
+	@scripts/first-build.sh room
 	$(CARGO) build $(LOCKED) --package airbound-room
 
 room-test: ## tests the room; it needs OpenSSL
 	@scripts/require.sh cargo linker crates openssl
+	@scripts/first-build.sh room-test
 	$(CARGO) test $(LOCKED) --package airbound-room $(ARGS)
 
 room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromium and npm
@@ -125,4 +138,5 @@ room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromi
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates
+	@scripts/first-build.sh static
 	@LOCKED=$(LOCKED) CARGO=$(CARGO) packaging/static.sh target/static $(PROCESSORS)

@@ -7,6 +7,8 @@
 #
 # A step that is skipped says SKIPPED in its output, and the table repeats it.
 
+# Where scripts/require.sh had to set one up.
+export PATH=$PWD/.toolchain/bin:$PATH
 export CARGO_TERM_COLOR=never
 # Nothing is built twice here, and incremental builds write more.
 export CARGO_INCREMENTAL=0

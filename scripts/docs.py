@@ -130,8 +130,17 @@ def lacking(page, number, environment):
     return [mark for mark in marks[2:] if not found(NEEDS[mark])]
 
 
+def refuse(problem):
+    """Ends the program: a wrong name."""
+    print(f"docs: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
 def run(only):
     """Runs the `ci` blocks of each page in order, in a fresh copy of the repository."""
+    unknown = only - {named(page) for page in pages()}
+    if unknown:
+        refuse(f"there is no page {', '.join(sorted(unknown))}; pages are named from the root, as docs/use/plan.md")
     program = ROOT / "target/debug"
     if not (program / "airbound").exists():
         sys.exit("docs: there is no target/debug/airbound; build it with: make build")
@@ -229,6 +238,8 @@ def main():
         good = search()
     else:
         good = True
+        if unknown := set(arguments.names) - set(KINDS):
+            refuse(f"there is no kind {', '.join(sorted(unknown))}; allowed are {', '.join(KINDS)}")
         for kind in arguments.names or KINDS:
             for page, number, block in commands(kind):
                 print(f"{kind} {named(page)}:{number}", *(f"    {line}" for line in block.splitlines()), sep="\n")

@@ -50,6 +50,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0, help="duration, 10 by default; the last round is completed")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE")
     asked = parser.parse_args()
+    if not asked.minutes > 0.0:
+        parser.error(f"{asked.minutes} minutes; allowed is more than 0")
     known = packages()
     for name in asked.packages:
         if name not in known:

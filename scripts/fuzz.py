@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,13 +19,29 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def refuse(problem):
+    """Ends the program: a wrong name or number."""
+    print(f"fuzz: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
 def crate(package):
     """The folder of a package of the workspace."""
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
-    for listed in json.loads(subprocess.run(command, check=True, capture_output=True, cwd=ROOT).stdout)["packages"]:
-        if listed["name"] == package:
-            return pathlib.Path(listed["manifest_path"]).parent
-    sys.exit(f"fuzz: there is no package {package}")
+    listed = json.loads(subprocess.run(command, check=True, capture_output=True, cwd=ROOT).stdout)["packages"]
+    folders = {each["name"]: pathlib.Path(each["manifest_path"]).parent for each in listed}
+    if package not in folders:
+        fuzzed = [name for name, folder in folders.items() if (folder / "tests/corpus").is_dir()]
+        refuse(f"there is no package {package}; with fuzz targets are {', '.join(sorted(fuzzed))}")
+    return folders[package]
+
+
+def check_target(folder, package, test):
+    """Refuses a test that no source of the package defines."""
+    definition = re.compile(rf"\b{re.escape(test.rsplit('::', 1)[-1])}\b")
+    if not any(definition.search(file.read_text()) for part in ("src", "tests") for file in (folder / part).rglob("*.rs")):
+        packed = sorted(file.relative_to(folder / "tests/corpus") for file in (folder / "tests/corpus").rglob("*.txt"))
+        refuse(f"{package} has no test {test}; it has {', '.join(str(file.with_suffix('')).replace('/', '::') for file in packed) or 'none'}")
 
 
 def lines(corpus):
@@ -74,7 +91,11 @@ def main():
     parser.add_argument("test")
     asked, arguments = parser.parse_known_args()
 
-    corpus = crate(asked.package) / "tests/corpus" / (asked.test.replace("::", "/") + ".txt")
+    if asked.seconds < 0:
+        refuse(f"{asked.seconds} seconds; allowed is 0, for ever, or more")
+    folder = crate(asked.package)
+    check_target(folder, asked.package, asked.test)
+    corpus = folder / "tests/corpus" / (asked.test.replace("::", "/") + ".txt")
     inputs, kept = lines(corpus)
     found = ROOT / "target/fuzz/inputs" / asked.package / asked.test.replace("::", "__")
     unpack(inputs, found)

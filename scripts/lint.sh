@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/lint.sh [CHECK...]
 # Runs the given checks, all by default, and lists those that fail.
-# Checks: fmt purity layers size circles words shapes surface results growth features tests clippy doc licences
+# Checks: fmt purity layers size circles words shapes surface results growth features tests scripts clippy doc licences
 # INSTALL=1 installs cargo-deny if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -163,6 +163,12 @@ tests() {
     return $bad
 }
 
+# The scripts of the workshop: a machine without Rust, wrong words.
+scripts() {
+    local bad=0 test
+    for test in scripts/tests/*.sh; do "$test" || bad=1; done
+    return $bad
+}
 
 clippy() { "$CARGO" clippy $LOCKED --workspace --all-targets --keep-going -- -D warnings; }
 
@@ -199,7 +205,7 @@ run() {
 }
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface results growth features tests clippy doc licences)
+[ $# -gt 0 ] || checks=(fmt purity layers size circles words shapes surface results growth features tests scripts clippy doc licences)
 for check in "${checks[@]}"; do
     case $check in
         fmt) scripts/require.sh cargo rustfmt ;;
@@ -211,9 +217,9 @@ for check in "${checks[@]}"; do
                 exit 2
             }
             ;;
-        purity | layers | size | tests | licences) ;;
+        purity | layers | size | tests | scripts | licences) ;;
         *)
-            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface results growth features tests clippy doc licences" >&2
+            echo "lint: unknown check $check; allowed are fmt purity layers size circles words shapes surface results growth features tests scripts clippy doc licences" >&2
             exit 2
             ;;
     esac

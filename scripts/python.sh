@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The build backend is maturin behind packaging/python/backend.py.
+export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING=1
 VENV=${VENV:-.venv}
 REQUIRED=${REQUIRED:-0}
 PYTHON=${PYTHON:-python3}
@@ -56,6 +58,13 @@ test_package() {
 }
 
 wheel() {
+    local root
+    for root in ${ROOTS:-}; do
+        [ -x "$root/usr/bin/python3" ] || {
+            echo "python: ROOTS: $root is no file system with python3" >&2
+            exit 2
+        }
+    done
     environment
     rm -rf dist
     maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Usage: scripts/require.sh TOOL...
-# Checks that each tool is installed. Installs Debian packages (as root), rustup components and crates; for other missing tools it prints
-# how to install them, and exits with 1.
+# Checks that each tool is installed. Installs Debian packages (as root), a Rust toolchain (scripts/toolchain), components of rustup and
+# crates; for other missing tools it prints how to install them, and exits with 1.
 # Tools: cargo linker crates rustfmt clippy; qemu (for the laboratory only), qemu-arm64 (for its --arch arm64); openssl (for the room); chromium aioquic (for recipes of docs/use/emulate.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 CARGO=${CARGO:-cargo}
+# As in the Makefile.
+export PATH=$PWD/.toolchain/bin:$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin
 missing=0
 
 say() { printf '%s\n' "$*" >&2; }
@@ -40,24 +42,27 @@ debian() {
 # The workspace's minimum Rust version, from Cargo.toml.
 required_version() { sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml; }
 
+# The version of cargo; empty if it has none that starts.
+cargo_version() { "$CARGO" --version 2>/dev/null | cut -d ' ' -f 2 || true; }
+
+# Whether cargo is as new as required.
+cargo_suffices() {
+    local found
+    found=$(cargo_version)
+    [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$(required_version)" "${found%%-*}" | sort -V | sed -n 1p)" = "$(required_version)" ]
+}
+
 require_cargo() {
     local required found
-    required=$(required_version)
-    if ! has "$CARGO"; then
-        fail "cargo, a Rust toolchain of version $required or newer" \
-            "install rustup (package rustup in Debian 13 and Ubuntu 24.04, or its own installer), then:" \
-            "rustup toolchain install stable"
+    cargo_suffices && return
+    required=$(required_version) found=$(cargo_version)
+    if [ "$CARGO" != cargo ]; then
+        [ -n "$found" ] && found="is $found" || found="does not start"
+        fail "Rust $required or newer: $CARGO $found"
         exit 1
     fi
-    if ! found=$("$CARGO" --version 2>/dev/null | cut -d ' ' -f 2) || [ -z "$found" ]; then
-        fail "a Rust toolchain: $CARGO is installed without one" "rustup toolchain install stable"
-        exit 1
-    fi
-    if [ "$(printf '%s\n%s\n' "$required" "${found%%-*}" | sort -V | sed -n 1p)" != "$required" ]; then
-        fail "a newer Rust toolchain: cargo is $found, required is $required or newer" \
-            "with rustup: rustup update stable" \
-            "the cargo of Debian's and Ubuntu's stable releases may be too old: install rustup instead"
-    fi
+    REQUIRED=$required WHY="${found:+the cargo here is $found, needed is $required or newer}" scripts/toolchain/set-up.sh || exit 1
+    hash -r
 }
 
 # Links a program, since compilers are often installed without the C library's files.
@@ -71,15 +76,48 @@ links() {
     return $works
 }
 
-require_linker() {
-    links && return
-    debian gcc libc6-dev && links && return
-    fail "a C compiler and linker (cc)" "sudo apt-get install gcc libc6-dev"
+# Whether something is there that a download of the toolchain needs: a program for it (rustup's own is one), certificates.
+downloads() { has rustup || has curl || has wget; }
+certificates() { [ -s "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" ]; }
+
+# The room's cryptography.
+openssl_headers() { has pkg-config && echo '#include <openssl/ssl.h>' | cc -E - >/dev/null 2>&1; }
+
+# The Debian packages that the tools need and that are not there, and in `lacking` their meanings.
+look_for_packages() {
+    lacking=() packages=()
+    local tool
+    for tool in "$@"; do
+        case $tool in
+            linker) links || { lacking+=("a C compiler and linker") packages+=(gcc libc6-dev); } ;;
+            openssl) openssl_headers || { lacking+=("OpenSSL's headers and pkg-config (for the room only)") packages+=(libssl-dev pkg-config); } ;;
+            cargo)
+                if [ "$CARGO" = cargo ] && ! cargo_suffices; then
+                    downloads || { lacking+=("curl") packages+=(curl); }
+                    certificates || { lacking+=("certificates of the web") packages+=(ca-certificates); }
+                fi
+                ;;
+        esac
+    done
+}
+
+# All of them at once: installed, or named with one command.
+require_packages() {
+    local text
+    look_for_packages "$@"
+    [ ${#packages[@]} -gt 0 ] || return 0
+    ! debian "${packages[@]}" || look_for_packages "$@"
+    [ ${#packages[@]} -gt 0 ] || return 0
+    text=$(printf ', %s' "${lacking[@]}")
+    fail "${text#, }; install with:" "sudo apt-get install ${packages[*]}"
+    exit 1
 }
 
 require_crates() {
     # No network is needed if all crates were fetched before.
-    "$CARGO" fetch --quiet --offline 2>/dev/null || "$CARGO" fetch ||
+    "$CARGO" fetch --quiet --offline 2>/dev/null && return
+    say "downloading the libraries of Cargo.lock (some 40 MB)"
+    "$CARGO" fetch --quiet ||
         fail "the libraries of Cargo.lock: cargo could not download them (see its message above)" \
             "check the network, or point cargo to a mirror: key source in ~/.cargo/config.toml"
 }
@@ -112,14 +150,6 @@ require_qemu_arm64() {
         "sudo apt-get install --no-install-recommends qemu-system-arm gcc-aarch64-linux-gnu"
 }
 
-# The room's cryptography.
-require_openssl() {
-    local header='#include <openssl/ssl.h>'
-    echo "$header" | cc -E - >/dev/null 2>&1 && has pkg-config && return
-    debian libssl-dev pkg-config && return
-    fail "OpenSSL's headers and pkg-config (for the room only)" "sudo apt-get install libssl-dev pkg-config"
-}
-
 require_chromium() {
     has chromium && return
     debian chromium && has chromium && return
@@ -131,19 +161,19 @@ require_aioquic() {
     python3 -c 'import aioquic' 2>/dev/null && return
     [ -x target/recipes/bin/python3 ] && target/recipes/bin/python3 -c 'import aioquic' 2>/dev/null && return
     python3 -m venv target/recipes >/dev/null 2>&1 && target/recipes/bin/pip install --quiet aioquic >/dev/null 2>&1 && return
-    fail "the Python package aioquic" "pip install aioquic"
+    fail "the Python package aioquic" "python3 -m venv target/recipes && target/recipes/bin/pip install aioquic"
 }
 
+require_packages "$@"
 for tool in "$@"; do
     case $tool in
         cargo) require_cargo ;;
-        linker) require_linker ;;
+        linker | openssl) ;;
         crates) [ "$missing" = 1 ] || require_crates ;;
         rustfmt) require_component rustfmt fmt rustfmt ;;
         clippy) require_component clippy clippy rust-clippy ;;
         qemu) require_qemu ;;
         qemu-arm64) require_qemu_arm64 ;;
-        openssl) require_openssl ;;
         chromium) require_chromium ;;
         aioquic) require_aioquic ;;
         *)

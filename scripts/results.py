@@ -142,14 +142,24 @@ def entry_of(text):
     return entry
 
 
+def refuse(problem):
+    """Ends the program: a wrong name or file."""
+    print(f"results: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
 def take(name, file, date, commit):
-    text = pathlib.Path(file).read_text() if file else sys.stdin.read()
+    try:
+        text = pathlib.Path(file).read_text() if file else sys.stdin.read()
+        printed = entry_of(text)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        refuse(f"{file or 'standard input'} is not what a command prints with --markdown or --json: {error}")
     results = json.loads(FILE.read_text())
     git = lambda *words: subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     run = {"date": date or datetime.date.today().isoformat(), "commit": commit or git("rev-parse", "--short=8", "HEAD")}
-    entry = results.get(name, {}) | run | entry_of(text)
+    entry = results.get(name, {}) | run | printed
     if "command" not in entry:
-        sys.exit(f"results: entry {name} has no command; write it into docs/results/results.json first")
+        refuse(f"entry {name} has no command; write it into docs/results/results.json first")
     order = ("command", "date", "commit", "values", "tables")
     results[name] = {key: entry[key] for key in [*order, *entry] if key in entry}
     store(results)
@@ -170,7 +180,7 @@ def show(name):
         for entry, content in results.items():
             print(f"{entry:28} {content['date']}  {content['command']}")
     elif name not in results:
-        sys.exit(f"results: there is no entry {name}; there are {', '.join(results)}")
+        refuse(f"there is no entry {name}; there are {', '.join(results)}")
     else:
         print(json.dumps(results[name], indent=1, ensure_ascii=False))
 
@@ -183,6 +193,8 @@ def main():
     parser.add_argument("--date", help="date of the run (take; default: today)")
     parser.add_argument("--commit", help="commit of the program that ran (take; default: HEAD)")
     arguments = parser.parse_args()
+    if arguments.task in ("check", "write") and arguments.name is not None:
+        refuse(f"{arguments.task} takes no name: it is about all pages")
     if arguments.task == "take":
         if arguments.name is None:
             parser.error("take needs the NAME of an entry")

@@ -30,6 +30,9 @@ def verdicts(paper: str, seed: int, page: pathlib.Path, place: pathlib.Path) -> 
 
 def main() -> None:
     papers = sys.argv[1:] or PAPERS
+    if unknown := set(papers) - set(PAPERS):
+        print(f"steady: there is no paper {', '.join(sorted(unknown))}; allowed are {', '.join(PAPERS)}", file=sys.stderr)
+        sys.exit(2)
     if unknown := [paper for paper in papers if paper not in PAPERS]:
         sys.exit(f"there is no paper {unknown[0]}; there are {', '.join(PAPERS)}")
     with tempfile.TemporaryDirectory() as folder:

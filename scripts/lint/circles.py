@@ -150,7 +150,7 @@ def pointing_up(nodes, edges):
 
 def main():
     sys.setrecursionlimit(10_000)
-    arguments = sys.argv[1:]
+    arguments = workspace.arguments()
     circles, members, tied, up, upwards = 0, {}, {}, {}, {}
     for name, folder in workspace.crates().items():
         crate = Crate(folder)

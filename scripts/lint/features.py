@@ -35,6 +35,7 @@ def units(*words):
 
 
 def main():
+    workspace.arguments(options=())
     everything = units("test", "--workspace", "--exclude", "airbound-room")
     if everything is None:
         return

@@ -18,7 +18,7 @@ lines = importlib.machinery.SourceFileLoader("lines", str(workspace.ROOT / "scri
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--renew", metavar="REASON")
+    parser.add_argument("--renew", metavar="REASON", nargs="?", const="")
     arguments = parser.parse_args()
     counted = lines.count(None)
     now = {"code lines": counted["lines"]["all"], "words": counted["words"]["pages"]}
@@ -26,7 +26,8 @@ def main():
     more = [name for name in now if now[name] > stored[name]]
     if arguments.renew is not None:
         if more and not arguments.renew.strip():
-            sys.exit(f"growth: {' and '.join(more)} rise: name a reason")
+            print(f"growth: {' and '.join(more)} rise: name a reason, as in --renew 'REASON'", file=sys.stderr)
+            sys.exit(2)
         reason = arguments.renew if more else stored.get("reason", "")
         STORED.write_text(json.dumps(now | {"reason": reason}, indent=2) + "\n")
         return

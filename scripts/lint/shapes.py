@@ -43,6 +43,7 @@ def methods(text):
 
 
 def main():
+    arguments = workspace.arguments()
     counts = {name: defaultdict(int) for name in ("text-as-type", "sentinels", "large-traits", "io")}
     places = {name: defaultdict(list) for name in counts}
 
@@ -63,7 +64,6 @@ def main():
                 number = methods(body(text, found.end() - 1))
                 if number > METHODS:
                     note("large-traits", found.group(1), f"{place}: trait {found.group(1)} has {number} methods", number - METHODS)
-    arguments = sys.argv[1:]
     hints = {
         "text-as-type": "use an enum for kinds",
         "sentinels": "use an Option for none",

@@ -104,8 +104,8 @@ def public_items(text):
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    present = [name for name in arguments or CRATES if name in workspace.crates()]
+    arguments = workspace.arguments(("--renew",), CRATES)
+    present = [name for name in CRATES if name in workspace.crates() and (name in arguments or not set(CRATES) & set(arguments))]
     folder = documented(present)
     if folder is None:
         return
@@ -115,7 +115,7 @@ def main():
         stored = STORED / f"{name}.txt"
         before = stored.read_text().splitlines() if stored.exists() else []
         print(f"surface: {name} has {len(items)} public items")
-        if "--renew" in sys.argv[1:]:
+        if "--renew" in arguments:
             STORED.mkdir(exist_ok=True)
             stored.write_text("".join(f"{item}\n" for item in items))
         elif items != before:

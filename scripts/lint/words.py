@@ -45,6 +45,7 @@ IDENTIFIER = re.compile(r"(?<![\w'])(" + "|".join(RENAMED) + r")\b(?!!)")
 
 
 def main():
+    arguments = workspace.arguments()
     begun, begun_at = defaultdict(int), defaultdict(list)
     named, named_at = defaultdict(int), defaultdict(list)
     for crate, folder in workspace.crates().items():
@@ -59,7 +60,6 @@ def main():
                 if not RENAMED[name][1] or crate in RENAMED[name][1]:
                     named[name] += 1
                     named_at[name].append(f"{workspace.place(file)}: {name}, now {RENAMED[name][0]}")
-    arguments = sys.argv[1:]
     well = workspace.ratchet("doc-beginnings", begun, begun_at, arguments, "begin with the field's noun or a verb in the third person")
     well &= workspace.ratchet("old-names", named, named_at, arguments, "use the glossary's name")
     sys.exit(not well)

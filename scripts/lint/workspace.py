@@ -11,6 +11,17 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 STRING = re.compile(r'b?r(#+)".*?"\1|b?r"[^"]*"|b?"(?:[^"\\]|\\.)*"', re.S)
 
 
+def arguments(options=("--list", "--renew"), names=()):
+    """The words of the command line; one that is not allowed ends the program with exit code 2."""
+    words = sys.argv[1:]
+    for word in words:
+        if word not in (*options, *names):
+            allowed = ", ".join((*options, *names)) or "none"
+            print(f"{pathlib.Path(sys.argv[0]).stem}: unknown argument {word}; allowed are: {allowed}", file=sys.stderr)
+            sys.exit(2)
+    return words
+
+
 def crates():
     """Names and folders of all crates; a crate outside `crates` has the name of its folder."""
     folders = [file.parent for file in ROOT.glob("crates/*/Cargo.toml")]

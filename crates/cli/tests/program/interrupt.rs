@@ -23,7 +23,7 @@ fn ctrl_c_leaves_nothing_behind() {
             assert!(begun.elapsed() < Duration::from_secs(20), "it never begins");
             std::thread::sleep(Duration::from_millis(10));
         }
-        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let killed = Command::new("sh").args(["-c", "kill -INT \"$0\"", &child.id().to_string()]).status();
         assert!(killed.expect("kill starts").success());
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(130));

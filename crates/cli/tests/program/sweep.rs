@@ -147,7 +147,7 @@ fn what_was_interrupted_goes_on() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let killed = Command::new("sh").args(["-c", "kill -INT \"$0\"", &child.id().to_string()]).status();
     assert!(killed.expect("kill starts").success());
     let output = child.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
