@@ -38,7 +38,7 @@ fn a_sweep_leaves_its_folder_and_says_what_it_found() {
             && !html.contains("src=")
     );
     for scheme in ["fifo", "linux"] {
-        let table = format!("runs/sweep-grid/results/scheme={scheme}/batch=00000/results.parquet");
+        let table = format!("runs/sweep-grid/results/scheme-{scheme}/batch-00000/results.parquet");
         assert_eq!(place.bytes(&table)[..4], *b"PAR1");
     }
     let again = place.succeed(&["sweep", "grid.toml"]);
@@ -157,7 +157,7 @@ fn what_was_interrupted_goes_on() {
     let again = place.succeed(&["sweep", "grid.toml", "--seeds", "2", "--replace", "--out", "cut"]);
     assert!(again.contains("of the runs were there already"), "{again}");
     place.succeed(&["sweep", "grid.toml", "--seeds", "2", "--out", "whole"]);
-    let table = "results/scheme=linux/batch=00000/results.parquet";
+    let table = "results/scheme-linux/batch-00000/results.parquet";
     assert!(place.bytes(&format!("cut/{table}")) == place.bytes(&format!("whole/{table}")));
 }
 
