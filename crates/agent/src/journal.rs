@@ -143,9 +143,9 @@ impl Journal {
         self.line(now, event, event.why());
     }
 
-    /// Number of lines for which there was no room.
+    /// Number of lines for which there was no room, or that could not be written whole.
     #[must_use]
-    pub const fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.0.lost()
     }
 

@@ -41,7 +41,9 @@ pub fn append(path: &Path) -> io::Result<File> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
             Ok(found) if found.is_file() => {}
-            Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "it is a symbolic link, or no file")),
+            Ok(_) => {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "it is a symbolic link, or no file"));
+            }
         }
         match OpenOptions::new().append(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -127,7 +127,8 @@ fn nothing_is_written_through_links() {
     std::fs::write(place.path("out/sweep.json"), "{ \"sweep\": \"grid\" }").expect("written");
     std::fs::write(place.path("victim"), "precious").expect("written");
     let whole = || std::fs::read_to_string(place.path("victim")).expect("a file") == "precious";
-    let link = |name: &str| std::os::unix::fs::symlink(place.path("victim"), place.path(name)).expect("a link");
+    let link =
+        |name: &str| std::os::unix::fs::symlink(place.path("victim"), place.path(name)).expect("a link");
     for name in ["out/.lock", "out/.journal/000000.jsonl"] {
         link(name);
         let mut refused = place.begin(GRID, "out", false).map(|mut sweep| local(&mut sweep, 1, &()).err());
@@ -139,7 +140,8 @@ fn nothing_is_written_through_links() {
         std::fs::remove_file(place.path(name)).expect("removed");
     }
     std::fs::create_dir_all(place.path("out/results/scheme-fifo/batch-00000")).expect("a folder");
-    for name in ["sweep.json.partial", "intervals.partial", "results/scheme-fifo/batch-00000/results.partial"] {
+    for name in ["sweep.json.partial", "intervals.partial", "results/scheme-fifo/batch-00000/results.partial"]
+    {
         link(&format!("out/{name}"));
     }
     place.sweep(GRID, "out", 1);

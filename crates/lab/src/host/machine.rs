@@ -11,8 +11,8 @@ use airbound_scenario::Scenario;
 
 use super::build::Built;
 use super::init::{self, Network, Purpose};
-use super::watched::Watched;
 use super::scratch::Scratch;
+use super::watched::Watched;
 use super::{initramfs, initrd, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;
@@ -140,8 +140,7 @@ impl Machine<'_> {
     pub fn shell(&self) -> Result<(), LabError> {
         plan::check(self.scenario)?;
         let scratch = Scratch::create(&self.scratch)?;
-        let mut machine =
-            self.machine(scratch.path(), Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
+        let mut machine = self.machine(scratch.path(), Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
         machine.args(["-serial", "mon:stdio"]);
         let status = machine.status().map_err(LabError::io("start", "QEMU"))?;
         if status.success() { Ok(()) } else { Err(LabError::Guest("QEMU exited with an error".to_owned())) }

@@ -276,7 +276,7 @@ fn spread<T>(levels: &[i16], values: Vec<T>) -> Vec<Option<T>> {
 mod tests {
     use std::fs::File;
 
-    use super::{Column, Values, read, write, encode, unwritten};
+    use super::{Column, Values, encode, read, unwritten, write};
 
     fn columns() -> Vec<Column> {
         let column = |name: &str, values| Column {
