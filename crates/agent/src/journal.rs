@@ -143,9 +143,9 @@ impl Journal {
         self.line(now, event, event.why());
     }
 
-    /// Number of lines for which there was no room.
+    /// Number of lines for which there was no room, or that could not be written whole.
     #[must_use]
-    pub const fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.0.lost()
     }
 
@@ -157,6 +157,9 @@ impl Journal {
             line.extend(entries);
         }
         line.insert("why".to_owned(), Value::from(why));
+        if self.0.lost() > 0 {
+            line.insert("lost_lines".to_owned(), Value::from(self.0.lost()));
+        }
         let mut text = Value::Object(line).to_string();
         text.push('\n');
         self.0.write(text);
@@ -183,6 +186,33 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn lines_after_a_full_disk_say_how_many_are_missing() {
+        struct FullAtFirst(Shared, bool);
+        impl Write for FullAtFirst {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                if std::mem::replace(&mut self.1, false) {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+                self.0.write(bytes)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let shared = Shared::default();
+        let mut journal = Journal::to(Box::new(FullAtFirst(shared.clone(), true)));
+        journal.event(Instant::ZERO, &Event::Overrun);
+        while journal.lost() == 0 {
+            std::thread::yield_now();
+        }
+        journal.event(Instant::ZERO, &Event::RulesRestored);
+        drop(journal);
+        let text = String::from_utf8(shared.0.lock().expect("one thread").clone()).expect("text");
+        let line: Value = serde_json::from_str(&text).expect("one line");
+        assert_eq!((&line["event"], &line["lost_lines"]), (&Value::from("rules-restored"), &Value::from(1)));
     }
 
     #[test]

@@ -194,6 +194,26 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_page_lists_every_fate() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/agent-keys.md");
+        let page = fs::read_to_string(&page).expect("the page").replace('\n', " ");
+        let rules = vec![RuleView::default()];
+        let text = text(&Snapshot { rules, ..Snapshot::default() });
+        for metric in ["packets_total", "frames_total", "rule_packets_total"] {
+            let samples = text.lines().filter_map(|line| line.strip_prefix(&format!("airbound_{metric}{{")));
+            let fates: Vec<&str> = samples
+                .filter_map(|labels| labels.split_once("fate=\"")?.1.split_once('"'))
+                .map(|(fate, _)| fate)
+                .collect();
+            let listed: String =
+                fates.iter().map(|fate| format!("`{fate}`")).collect::<Vec<String>>().join(", ");
+            // In the order of the code, behind the name of the metric; reasons of drops are not fixed.
+            let found = [format!("`{metric}` are {listed}"), format!("`{metric}` {listed}")];
+            assert!(!fates.is_empty() && found.iter().any(|found| page.contains(found)), "{found:?}");
+        }
+    }
+
+    #[test]
     fn every_line_is_a_sample_or_a_comment() {
         let snapshot = Snapshot {
             rules: vec![RuleView {

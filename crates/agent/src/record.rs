@@ -9,7 +9,7 @@ use std::path::Path;
 
 use airbound_record::{
     AirSummary, DemandSummary, Direction, Existing, FlowSummary, Jain, PacketCounts, RunFolder, Scheme,
-    StationSummary, Summary,
+    StationSummary, Summary, files,
 };
 use airbound_report::{Comparison, ReportError, Run};
 
@@ -125,7 +125,7 @@ pub fn write(folder: &Path, snapshot: &Snapshot, timeline: &Timeline) -> Result<
     for (name, text) in [("report.html", page), ("summary.json", text)] {
         let (partial, whole) = (folder.file(&format!("{name}.partial")), folder.file(name));
         let failed = |source| AgentError::Io { action: "write", path: whole.clone(), source };
-        fs::write(&partial, text).and_then(|()| fs::rename(&partial, &whole)).map_err(failed)?;
+        files::write(&partial, text).and_then(|()| fs::rename(&partial, &whole)).map_err(failed)?;
     }
     Ok(())
 }

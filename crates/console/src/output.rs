@@ -1,5 +1,6 @@
 //! Printing: results on standard output, remarks and errors on standard error.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -41,11 +42,37 @@ pub fn say(verbosity: Verbosity, text: &str) -> Result<(), OutputError> {
     if verbosity.remarks() { print(text) } else { Ok(()) }
 }
 
+/// The text without the control characters that a terminal would obey, which names in the files of others may hold: they are escaped,
+/// but for line feeds and tabs.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_command = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |letter: char| {
+        if is_command(letter) { letter.escape_default().to_string() } else { letter.to_string() }
+    };
+    Cow::Owned(text.chars().map(escaped).collect())
+}
+
+/// Prints `text` in the place of what stands on the terminal.
+///
+/// # Errors
+/// [`OutputError::Io`].
+pub fn print_anew(text: &str) -> Result<(), OutputError> {
+    // To the upper left, and clear what is below (ECMA-48 CUP, ED).
+    write(&format!("\x1b[H\x1b[J{}", harmless(text)))
+}
+
 /// Prints what was asked for itself, whatever the verbosity. A reader that has enough (`airbound list | head -1`) is no error.
 ///
 /// # Errors
 /// [`OutputError::Io`].
 pub fn print(text: &str) -> Result<(), OutputError> {
+    write(&harmless(text))
+}
+
+fn write(text: &str) -> Result<(), OutputError> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
@@ -92,7 +119,7 @@ pub fn is_answered() -> bool {
 
 /// Prints a remark beside the results.
 pub fn remark(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", harmless(text));
 }
 
 /// Prints an error as one line.
@@ -100,7 +127,7 @@ pub fn complain(error: &dyn Display) {
     let text = error.to_string();
     let sentence: Vec<&str> = text.split_whitespace().collect();
     // A standard error that is closed takes no complaint about that.
-    let _ = writeln!(io::stderr().lock(), "airbound: {}", sentence.join(" "));
+    let _ = writeln!(io::stderr().lock(), "airbound: {}", harmless(&sentence.join(" ")));
 }
 
 /// Prints help and version as clap does.
@@ -112,4 +139,15 @@ pub fn usage(error: &clap::Error) -> Result<(), OutputError> {
         return Err(OutputError::Usage(airbound_arguments::sentence(error)));
     }
     print(&error.render().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn a_terminal_obeys_no_name() {
+        assert_eq!(harmless("a\tüber\n"), "a\tüber\n");
+        assert_eq!(harmless("\u{1b}[2Jx\r\u{9b}31m\n"), "\\u{1b}[2Jx\\r\\u{9b}31m\n");
+    }
 }

@@ -14,6 +14,7 @@ use parquet::schema::types::ColumnPath;
 
 use crate::column::ColumnBuffer;
 use crate::error::RecordError;
+use crate::files;
 use crate::info::RunInfo;
 use crate::table::{self, Row};
 
@@ -30,7 +31,7 @@ pub(crate) struct TableEncoder<R: Row> {
 
 impl<R: Row> TableEncoder<R> {
     pub(crate) fn create(path: &Path, info: &RunInfo, group_rows: usize) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(RecordError::io("create", path))?;
+        let file = files::create(path).map_err(RecordError::io("create", path))?;
         let encode = |source| RecordError::encode(path, source);
         let schema = table::schema::<R>().map_err(encode)?;
         let file = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>())).map_err(encode)?;

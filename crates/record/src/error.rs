@@ -1,5 +1,6 @@
 //! The error type of this crate.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// The Parquet file is not of Airbound, or is another table.
-    #[error("{} is not a {table} file of Airbound: {reason}", .path.display())]
+    #[error("{} is not a {table} file of Airbound: {}", .path.display(), printable(.reason))]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -57,7 +58,7 @@ pub enum RecordError {
         reason: String,
     },
     /// The Parquet file is truncated or damaged.
-    #[error("{} is truncated or damaged: {reason}", .path.display())]
+    #[error("{} is truncated or damaged: {}", .path.display(), printable(.reason))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -79,7 +80,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// The JSON file does not have the form of this version.
-    #[error("{} does not have the form of this version: {source}", .path.display())]
+    #[error("{} does not have the form of this version: {}", .path.display(), printable(.source))]
     Json {
         /// The file.
         path: PathBuf,
@@ -94,6 +95,14 @@ pub enum RecordError {
         /// The error of the serialiser.
         source: serde_json::Error,
     },
+}
+
+/// What is said of the content of a file, with its control characters escaped: a terminal would obey them.
+fn printable(reason: &impl Display) -> String {
+    let shown = |letter: char| {
+        if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
+    };
+    reason.to_string().chars().map(shown).collect()
 }
 
 impl RecordError {
@@ -121,6 +130,13 @@ impl RecordError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_file_are_no_commands_to_a_terminal() {
+        let reason = serde_json::from_str::<crate::Direction>("\"\\u001b[2Jup\"").expect_err("no direction");
+        let sentence = RecordError::Json { path: PathBuf::from("summary.json"), source: reason }.to_string();
+        assert!(sentence.contains("`\\u{1b}[2Jup`") && !sentence.contains('\u{1b}'), "{sentence}");
+    }
 
     #[test]
     fn a_full_disk_below_the_encoder_is_one_of_the_system() {

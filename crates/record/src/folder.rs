@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::error::RecordError;
+use crate::files;
 use crate::lock::LOCK;
 use crate::summary::{Performance, Summary};
 
@@ -167,7 +168,7 @@ impl RunFolder {
 
     pub(crate) fn write_partial(&self, name: &str, text: &str) -> Result<(), RecordError> {
         let path = self.partial(name);
-        fs::write(&path, text).map_err(RecordError::io("write", &path))
+        files::write(&path, text).map_err(RecordError::io("write", &path))
     }
 
     /// Replaces an earlier run by the complete one. The summary is removed first and renamed last, so that a mixture of two runs never

@@ -8,6 +8,7 @@ mod counts;
 mod emulation;
 mod encoder;
 mod error;
+pub mod files;
 mod folder;
 mod info;
 mod latency;

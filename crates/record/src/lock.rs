@@ -1,10 +1,11 @@
 //! One writer a folder.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::error::RecordError;
+use crate::files::{self, is_at};
 
 /// The lock inside a folder.
 pub(crate) const LOCK: &str = ".lock";
@@ -49,8 +50,7 @@ impl FolderLock {
     fn take(path: PathBuf, folder: &Path) -> Result<Self, RecordError> {
         let busy = || RecordError::Busy { path: folder.to_owned() };
         for _ in 0..ATTEMPTS {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(RecordError::io("create", &path))?;
+            let file = files::append(&path).map_err(RecordError::io("create", &path))?;
             match file.try_lock() {
                 // Whoever held it may have removed it after it was opened here.
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
@@ -68,20 +68,6 @@ impl Drop for FolderLock {
         // While it is locked: another process that has opened it sees that it is gone.
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// Whether the open file is the one at the path.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let (Ok(opened), Ok(found)) = (file.metadata(), fs::metadata(path)) else { return false };
-    (opened.dev(), opened.ino()) == (found.dev(), found.ino())
-}
-
-/// Elsewhere a file that is open cannot be removed.
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ fn swept(folder: &Path, threads: usize) {
 }
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("airbound-overhead-{}", std::process::id()));
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path();
     let mut before = processor_ms();
     let mut spent = || {
         let now = processor_ms();
@@ -62,11 +63,10 @@ fn main() {
     };
     alone();
     let alone = spent();
-    swept(&folder, 1);
+    swept(folder, 1);
     let (one, begun) = (spent(), std::time::Instant::now());
-    swept(&folder, 2);
+    swept(folder, 2);
     let (two, wall) = (spent(), begun.elapsed());
-    let _ = std::fs::remove_dir_all(&folder);
     println!("{} runs, processor time of each:", CELLS * SEEDS);
     println!("  alone            {alone:.3} ms");
     println!("  sweep, 1 thread  {one:.3} ms, {:.3} ms more", one - alone);

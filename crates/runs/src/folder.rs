@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use airbound_record::{FolderLock, RunFolder};
+use airbound_record::{FolderLock, RunFolder, files};
 use airbound_report::Comparison;
 use serde::{Deserialize, Serialize};
 
@@ -234,7 +234,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), RunsError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    let written = files::write(&partial, text).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
         // What was tried first says more.
         let _ = fs::remove_file(&partial);

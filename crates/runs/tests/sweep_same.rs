@@ -16,7 +16,7 @@ fn whatever_the_number_of_threads() {
     for (name, grid) in [("all", GRID.to_owned()), ("until", until("20%"))] {
         place.sweep(&grid, &format!("{name}-1"), 1);
         let files = place.files(&format!("{name}-1"));
-        assert_eq!(files.len(), 2 + 4, "{:?}", files.keys());
+        assert_eq!(files.len(), 2 + 3, "{:?}", files.keys());
         for threads in [2, 5] {
             place.sweep(&grid, &format!("{name}-{threads}"), threads);
             assert!(place.files(&format!("{name}-{threads}")) == files, "{name} with {threads} threads");
@@ -102,6 +102,52 @@ fn a_larger_grid_makes_only_the_runs_that_are_new() {
     assert!(place.files("grown") == place.files("plain-1"));
 }
 
+/// A folder with the names that a data set of Hive has is continued without a run, and gets the names of today.
+#[test]
+fn results_in_folders_of_other_names_are_taken_over() {
+    let place = Place::new();
+    assert_eq!(place.sweep(GRID, "out", 2), 0);
+    let fresh = place.files("out");
+    for scheme in ["fifo", "linux"] {
+        let old = place.path(&format!("out/results/scheme={scheme}"));
+        std::fs::rename(place.path(&format!("out/results/scheme-{scheme}")), &old).expect("renamed");
+        std::fs::rename(old.join("batch-00000"), old.join("batch=00000")).expect("renamed");
+    }
+    assert!(place.files("out") != fresh);
+    assert_eq!(place.sweep(GRID, "out", 2), 24);
+    assert!(place.files("out") == fresh);
+    assert!(!place.path("out/results/scheme=fifo").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_links() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("out/.journal")).expect("a folder");
+    std::fs::write(place.path("out/sweep.json"), "{ \"sweep\": \"grid\" }").expect("written");
+    std::fs::write(place.path("victim"), "precious").expect("written");
+    let whole = || std::fs::read_to_string(place.path("victim")).expect("a file") == "precious";
+    let link =
+        |name: &str| std::os::unix::fs::symlink(place.path("victim"), place.path(name)).expect("a link");
+    for name in ["out/.lock", "out/.journal/000000.jsonl"] {
+        link(name);
+        let mut refused = place.begin(GRID, "out", false).map(|mut sweep| local(&mut sweep, 1, &()).err());
+        let sentence = match &mut refused {
+            Ok(error) => error.take().expect("refused").to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(sentence.contains("it is a symbolic link") && whole(), "{sentence}");
+        std::fs::remove_file(place.path(name)).expect("removed");
+    }
+    std::fs::create_dir_all(place.path("out/results/scheme-fifo/batch-00000")).expect("a folder");
+    for name in ["sweep.json.partial", "intervals.partial", "results/scheme-fifo/batch-00000/results.partial"]
+    {
+        link(&format!("out/{name}"));
+    }
+    place.sweep(GRID, "out", 1);
+    assert!(whole());
+}
+
 #[test]
 fn what_belongs_to_another_grid_is_not_dropped_unasked() {
     let place = Place::new();
@@ -145,7 +191,7 @@ fn a_cell_stops_when_its_interval_is_narrow() {
 fn damaged_results_are_named_and_never_used() {
     let place = Place::new();
     place.sweep(GRID, "out", 2);
-    let path = place.path("out/results/scheme=linux/batch=00000/results.parquet");
+    let path = place.path("out/results/scheme-linux/batch-00000/results.parquet");
     let whole = std::fs::read(&path).expect("a partition");
     std::fs::write(&path, &whole[..whole.len() / 2]).expect("cut");
     let refused = place.begin(GRID, "out", false).err().expect("refused").to_string();

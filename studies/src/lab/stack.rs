@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use airbound_lab::host::{self, Built, Machine, Network};
+use airbound_lab::host::{self, Built, Machine, Network, Scratch};
 use airbound_lab::{LabError, plan};
 use airbound_record::{FlowSummary, Summary};
 use airbound_report::{Tolerance, ValidationRow};
@@ -312,20 +312,16 @@ fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summar
         .map_err(|error| error.to_string())?;
     let scenario = Scenario { seed: trial.seed, ..scenario };
     let id = trial.name.replace(' ', "-");
-    let scratch = std::env::temp_dir().join(format!("airbound-{id}-{}", std::process::id()));
-    let folder: &Path = &setting.out.map_or_else(|| scratch.with_extension("run"), |out| out.join(&id));
     let attempt = || -> Result<Summary, LabError> {
         plan::check(&scenario)?;
-        let machine =
-            Machine { built, scenario: &scenario, network: &Network::default(), scratch: scratch.clone() };
+        let place = Scratch::create(&std::env::temp_dir().join(format!("airbound-{id}")))?;
+        let scratch = place.path().join("machine");
+        let machine = Machine { built, scenario: &scenario, network: &Network::default(), scratch };
         let outcome = machine.play(&mut |_| ())?;
-        host::write_record(&trial.name, &scenario, &outcome, folder, setting.out.is_some())
+        let folder = setting.out.unwrap_or(place.path()).join(&id);
+        host::write_record(&trial.name, &scenario, &outcome, &folder, setting.out.is_some())
     };
-    let summary = attempt().map_err(|error| error.to_string());
-    if setting.out.is_none() {
-        let _ = std::fs::remove_dir_all(folder);
-    }
-    summary
+    attempt().map_err(|error| error.to_string())
 }
 
 fn goodput(summary: &Summary, flow: &str) -> Option<f64> {

@@ -197,9 +197,7 @@ fn show(asked: &AgentStatus, verbosity: Verbosity) -> Result<(), CliError> {
     }
     interrupt::listen();
     while !interrupt::is_asked() {
-        let text = status::text(&fetch()?, output::width());
-        // To the upper left, and clear what is below (ECMA-48 CUP, ED).
-        output::print(&format!("\x1b[H\x1b[J{text}"))?;
+        output::print_anew(&status::text(&fetch()?, output::width()))?;
         thread::sleep(RENEWED);
     }
     Ok(())

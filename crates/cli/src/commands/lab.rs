@@ -93,7 +93,7 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
     let opened = Source { scenario: shell.scenario, changes: shell.changes }.open()?;
     let built = prepare(&shell.build, verbosity)?;
-    let scratch = std::env::temp_dir().join(format!("airbound-lab-{}", std::process::id()));
+    let scratch = host::scratch(&std::env::temp_dir().join("airbound-lab"));
     let network = Network { bridged: shell.network.bridged, ..Network::default() };
     let machine = Machine { built: &built, scenario: &opened.scenario, network: &network, scratch };
     let Some(command) = &shell.command else { return Ok(machine.shell()?) };

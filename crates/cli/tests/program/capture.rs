@@ -143,6 +143,67 @@ fn frames(capture: &[u8]) -> Vec<&[u8]> {
     frames
 }
 
+/// Readers that take the last four captured octets for the FCS, as scapy, dpkt and gopacket do, have all headers of each frame.
+#[test]
+fn headers_are_whole_without_the_last_four_octets() {
+    let place = Place::new();
+    let sets = ["--set", "duration=300 ms", "--set", "warm-up=0 s", "--pcap", "air.pcap", "--quiet"];
+    place.succeed(&[&["run", "vr-congested"][..], &sets].concat());
+    let capture = place.bytes("air.pcap");
+    let (mut datagrams, mut segments, mut damaged) = (0, 0, 0);
+    for frame in frames(&capture) {
+        let frame = &frame[..frame.len() - 4];
+        // Of control frames only BlockAck, RTS, CTS and ACK occur, which are whole.
+        let header = match frame[0] {
+            0x88 => 26,
+            0x08 => 24,
+            _ => continue,
+        };
+        if frame.len() == header {
+            damaged += 1;
+            continue;
+        }
+        let ip = &frame[header + 8..];
+        let transport = &ip[20..];
+        if ip[9] == 17 {
+            assert_eq!(transport.len(), 8);
+            datagrams += 1;
+        } else {
+            assert_eq!((ip[9], transport.len()), (6, usize::from(transport[12] >> 4) * 4));
+            segments += 1;
+        }
+    }
+    assert!(datagrams > 20 && segments > 50 && damaged > 5, "{datagrams} {segments} {damaged}");
+}
+
+/// With the preference that file-formats.md names, tshark finds SIFS between data and answer: 16 us at 5 GHz; at 2.4 GHz 10 us
+/// behind a signal extension of 6 us.
+#[test]
+fn answers_follow_after_sifs() {
+    if !has_tshark() {
+        return;
+    }
+    for standard in ["legacy", "ht"] {
+        for band in ["5 GHz", "2.4 GHz"] {
+            let place = Place::new();
+            let (standard, band) = (format!("air.standard={standard}"), format!("air.band={band}"));
+            let sets = ["--set", &standard, "--set", &band, "--set", "air.width=20 MHz"];
+            place.succeed(&[&["run", "tiny.toml", "--pcap", "air.pcap", "--quiet"][..], &sets].concat());
+            let mut command = Command::new("tshark");
+            command.arg("-r").arg(place.path("air.pcap")).args(["-o", "wlan_radio.tsf_at_end:FALSE"]);
+            command.args(["-Y", "wlan.fc.type_subtype == 0x19 || wlan.fc.type_subtype == 0x1d"]);
+            let output =
+                command.args(["-T", "fields", "-e", "wlan_radio.ifs"]).output().expect("tshark starts");
+            let text = String::from_utf8(output.stdout).expect("text");
+            let spaces: Vec<i64> = text.lines().map(|line| line.parse().expect("microseconds")).collect();
+            assert!(spaces.len() > 20, "{standard} {band}: {}", spaces.len());
+            // tshark counts no delimiter of an A-MPDU with one MPDU, which may take a symbol.
+            assert!(spaces.iter().all(|space| matches!(space, 16 | 20)), "{standard} {band}: {spaces:?}");
+            assert!(spaces.iter().filter(|space| **space == 16).count() * 2 > spaces.len(), "{spaces:?}");
+        }
+    }
+}
+
 /// Each hop has its own transmitter and receiver; the packet in it keeps its ends.
 #[test]
 fn relays_have_addresses_of_their_own() {

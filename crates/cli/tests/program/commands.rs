@@ -400,8 +400,10 @@ fn init_writes_a_scenario_of_answers_and_never_over_a_file() {
         text,
         place.succeed(&["init", "-", "--wifi", "4", "--wire", "none", "--place", "desk:4:headset+download"])
     );
+    std::os::unix::fs::symlink(place.path("nothing"), place.path("link.toml")).expect("a link");
     for (arguments, said) in [
         (["init", "desk.toml", "--yes"].as_slice(), "desk.toml exists; name a file that does not"),
+        (&["init", "link.toml", "--yes"], "link.toml exists; name a file that does not"),
         (&["init", "x.toml", "--wifi", "7"], "allowed are 4 (802.11n), 5 (802.11ac), 6 (802.11ax)"),
         (&["init", "x.toml", "--wifi", "4", "--width", "80"], "standard"),
         (&["init", "x.toml", "--place", "desk:4"], "one is NAME:DISTANCE:USE+USE"),
@@ -413,7 +415,7 @@ fn init_writes_a_scenario_of_answers_and_never_over_a_file() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && error.contains(said), "{arguments:?}: {error}");
     }
-    assert!(!place.path("x.toml").exists());
+    assert!(!place.path("x.toml").exists() && !place.path("nothing").exists());
     assert_eq!(text, String::from_utf8(place.bytes("desk.toml")).expect("text"));
 }
 

@@ -156,3 +156,21 @@ fn one_program_at_a_time_writes_into_a_folder() {
         std::fs::remove_dir_all(place.path("out")).expect("removed");
     }
 }
+
+/// Words in the files of others do not command the terminal: they are escaped in errors, and in the tables of a report.
+#[test]
+fn words_of_others_are_escaped() {
+    let place = Place::new();
+    place.succeed(&["run", "tiny.toml", "--scheme", "fifo", "--out", "run", "--quiet"]);
+    let summary = String::from_utf8(place.bytes("run/summary.json")).expect("text");
+    for (word, exit) in [("\"direction\": \"down", 2), ("\"queue\": \"", 0)] {
+        let forged = summary.replace(word, &format!("{word}\\u001b[2Jx"));
+        assert_ne!(forged, summary);
+        std::fs::write(place.path("run/summary.json"), forged).expect("written");
+        let output = place.run(&["report", "run"]);
+        let said = [output.stdout, output.stderr].concat();
+        assert_eq!(output.status.code(), Some(exit), "{}", String::from_utf8_lossy(&said).escape_debug());
+        assert!(!said.contains(&0x1b), "{}", String::from_utf8_lossy(&said).escape_debug());
+        assert!(String::from_utf8_lossy(&said).contains("\\u{1b}[2Jx"));
+    }
+}

@@ -11,8 +11,9 @@ use airbound_scenario::Scenario;
 
 use super::build::Built;
 use super::init::{self, Network, Purpose};
+use super::scratch::Scratch;
 use super::watched::Watched;
-use super::{create, initramfs, initrd, program, read, write};
+use super::{initramfs, initrd, program, read, write};
 use crate::LabError;
 use crate::guest::unpack;
 use crate::log::Row;
@@ -27,7 +28,7 @@ pub struct Machine<'a> {
     pub scenario: &'a Scenario,
     /// Setup of the access point.
     pub network: &'a Network,
-    /// A folder for temporary files.
+    /// Beginning of the path of a [`Scratch`] for each machine that is booted.
     pub scratch: PathBuf,
 }
 
@@ -73,13 +74,6 @@ impl Machine<'_> {
     /// The laboratory does not support the scenario, QEMU is missing, or the guest failed.
     pub fn play(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
         plan::check(self.scenario)?;
-        let outcome = self.boot(say);
-        self.clear();
-        outcome
-    }
-
-    fn boot(&self, say: &mut dyn FnMut(&str)) -> Result<Outcome, LabError> {
-        create(&self.scratch)?;
         self.boot_for(Purpose::Play, initrd::Archive::new(), Limits::default(), say)
     }
 
@@ -91,12 +85,13 @@ impl Machine<'_> {
         limits: Limits,
         say: &mut dyn FnMut(&str),
     ) -> Result<Outcome, LabError> {
-        let image = self.scratch.join("record.img");
+        let scratch = Scratch::create(&self.scratch)?;
+        let image = scratch.path().join("record.img");
         let file = fs::File::create(&image).map_err(LabError::io("create", image.display().to_string()))?;
         // A sparse file.
         file.set_len(IMAGE).map_err(LabError::io("create", image.display().to_string()))?;
         drop(file);
-        let mut machine = self.machine(purpose, files, limits.memory_mb)?;
+        let mut machine = self.machine(scratch.path(), purpose, files, limits.memory_mb)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         machine.args(self.built.arch.record(&image, IMAGE));
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -138,26 +133,17 @@ impl Machine<'_> {
         Ok(outcome)
     }
 
-    /// Removes the temporary files; errors are ignored.
-    pub(super) fn clear(&self) {
-        for name in ["record.img", "initrd"] {
-            let _ = fs::remove_file(self.scratch.join(name));
-        }
-        let _ = fs::remove_dir(&self.scratch);
-    }
-
     /// Opens a shell in the machine, with the scenario's network but without traffic.
     ///
     /// # Errors
     /// The laboratory does not support the scenario, or QEMU is missing.
     pub fn shell(&self) -> Result<(), LabError> {
         plan::check(self.scenario)?;
-        create(&self.scratch)?;
-        let mut machine = self.machine(Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
+        let scratch = Scratch::create(&self.scratch)?;
+        let mut machine = self.machine(scratch.path(), Purpose::Shell, initrd::Archive::new(), MEMORY_MB)?;
         machine.args(["-serial", "mon:stdio"]);
-        let status = machine.status().map_err(LabError::io("start", "QEMU"));
-        self.clear();
-        if status?.success() { Ok(()) } else { Err(LabError::Guest("QEMU exited with an error".to_owned())) }
+        let status = machine.status().map_err(LabError::io("start", "QEMU"))?;
+        if status.success() { Ok(()) } else { Err(LabError::Guest("QEMU exited with an error".to_owned())) }
     }
 
     /// Runs a shell command in the access point's namespace, with the scenario's network but without traffic. `files` of the host are
@@ -167,20 +153,14 @@ impl Machine<'_> {
     /// The laboratory does not support the scenario, QEMU is missing, a file cannot be read, or the network did not come up.
     pub fn command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
         plan::check(self.scenario)?;
-        create(&self.scratch)?;
-        let result = self.run_command(command, files, out);
-        self.clear();
-        result
-    }
-
-    fn run_command(&self, command: &str, files: &[PathBuf], out: &mut dyn Write) -> Result<i32, LabError> {
+        let scratch = Scratch::create(&self.scratch)?;
         let mut archive = initrd::Archive::new();
         archive.file("lab/command", 0o755, command.as_bytes());
         for path in files {
             let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
             archive.file(&format!("files/{name}"), 0o755, &read(path)?);
         }
-        let mut machine = self.machine(Purpose::Command, archive, MEMORY_MB)?;
+        let mut machine = self.machine(scratch.path(), Purpose::Command, archive, MEMORY_MB)?;
         machine.args(["-serial", "stdio", "-monitor", "none"]);
         machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = machine.spawn().map_err(LabError::io("start", "QEMU"))?;
@@ -222,6 +202,7 @@ impl Machine<'_> {
     /// The command of a machine whose initial file system has further files.
     fn machine(
         &self,
+        scratch: &Path,
         purpose: Purpose,
         mut archive: initrd::Archive,
         memory_mb: u64,
@@ -237,7 +218,7 @@ impl Machine<'_> {
             }
             Err(_) => qemu,
         };
-        let initrd = self.scratch.join("initrd");
+        let initrd = scratch.join("initrd");
         archive.file("init", 0o755, INIT.as_bytes());
         let settings = init::settings(self.scenario, purpose, self.network, arch);
         archive.file("lab/settings", 0o644, settings.as_bytes());

@@ -15,6 +15,7 @@ mod machine;
 mod packages;
 mod pinned;
 mod record;
+mod scratch;
 mod series;
 mod toolchain;
 mod turns;
@@ -35,6 +36,7 @@ pub use machine::{Machine, Outcome};
 pub use pinned::Pinned;
 
 pub use record::write_record;
+pub use scratch::Scratch;
 
 /// The laboratory's cache of packages and builds: `airbound/lab` in the user's cache.
 ///
@@ -49,7 +51,7 @@ pub fn cache() -> Result<PathBuf, LabError> {
     })
 }
 
-/// A folder for a machine's files, next to its results.
+/// Beginning of the path of a folder for a machine's files, next to its results.
 #[must_use]
 pub fn scratch(beside: &Path) -> PathBuf {
     beside.with_extension(format!("machine-{}", std::process::id()))

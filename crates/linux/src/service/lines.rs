@@ -1,8 +1,10 @@
 //! A file of lines for a service that must not wait for the disk: a thread writes, a long file makes room for another.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -14,8 +16,8 @@ const LARGEST: u64 = 16 << 20;
 /// A writer of lines. They are written by a thread of its own, which starts with the first and ends with the writer.
 pub struct LineWriter {
     writer: Writer,
-    /// Lines for which there was no room.
-    lost: u64,
+    /// Lines for which there was no room, or that were not written whole.
+    lost: Arc<AtomicU64>,
 }
 
 /// The thread that writes.
@@ -26,11 +28,46 @@ enum Writer {
     Ended,
 }
 
-/// Writes lines until the journal ends. Write errors, such as of a full disk, lose a line.
-fn write_lines(lines: &Receiver<String>, out: &mut (dyn Write + Send)) {
+/// Writes lines until the journal ends. Write errors, such as of a full disk, lose a line; what has been written of it gets an end
+/// before the next.
+fn write_lines(lines: &Receiver<String>, out: &mut (dyn Write + Send), lost: &AtomicU64) {
+    let mut is_cut = false;
     for line in lines {
-        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+        let line = if is_cut { format!("\n{line}") } else { line };
+        let (written, result) = write_as_far(out, line.as_bytes());
+        if let Some(last) = line.as_bytes()[..written].last() {
+            is_cut = *last != b'\n';
+        }
+        if result.and_then(|()| out.flush()).is_err() {
+            lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
+}
+
+/// Writes all bytes; how many are written, and the error that kept the rest from it.
+fn write_as_far(out: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match out.write(&bytes[written..]) {
+            Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+            Ok(more) => written += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Err(error)),
+        }
+    }
+    (written, Ok(()))
+}
+
+/// Whether a file ends within a line, as one of a program that was killed, or that met a full disk.
+fn ends_within_a_line(path: &Path) -> bool {
+    let mut last = [b'\n'];
+    let read = |mut file: File| {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)
+    };
+    // What cannot be read, and what is empty, is left as it is.
+    let _ = File::open(path).and_then(read);
+    last != *b"\n"
 }
 
 /// A file for appending that is replaced at [`LARGEST`].
@@ -43,8 +80,13 @@ struct Rotated {
 
 impl Rotated {
     fn open(path: &Path, largest: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let bytes = file.metadata()?.len();
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let found = file.metadata()?;
+        if found.is_file() && ends_within_a_line(path) {
+            // A disk that is full still must not keep a service from its start.
+            let _ = file.write_all(b"\n");
+        }
+        let bytes = found.len();
         Ok(Self { path: path.to_owned(), file, bytes, largest })
     }
 
@@ -76,7 +118,7 @@ impl Write for Rotated {
 
 impl std::fmt::Debug for LineWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LineWriter").field("lost", &self.lost).finish_non_exhaustive()
+        f.debug_struct("LineWriter").field("lost", &self.lost()).finish_non_exhaustive()
     }
 }
 
@@ -93,13 +135,13 @@ impl LineWriter {
     /// Lines to any writer.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Self { writer: Writer::Idle(out), lost: 0 }
+        Self { writer: Writer::Idle(out), lost: Arc::default() }
     }
 
-    /// Number of lines for which there was no room.
+    /// Number of lines for which there was no room, or that could not be written whole.
     #[must_use]
-    pub const fn lost(&self) -> u64 {
-        self.lost
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Writes a line that ends with a line feed.
@@ -109,7 +151,9 @@ impl LineWriter {
         }
         match &self.writer {
             Writer::Running(lines, _) if lines.try_send(line).is_ok() => {}
-            _ => self.lost += 1,
+            _ => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -117,7 +161,8 @@ impl LineWriter {
         let Writer::Idle(mut out) = std::mem::replace(&mut self.writer, Writer::Ended) else { return };
         let (sender, lines) = sync_channel(WAITING);
         let thread = thread::Builder::new().name("journal".to_owned());
-        if let Ok(thread) = thread.spawn(move || write_lines(&lines, &mut *out)) {
+        let lost = Arc::clone(&self.lost);
+        if let Ok(thread) = thread.spawn(move || write_lines(&lines, &mut *out, &lost)) {
             self.writer = Writer::Running(sender, thread);
         }
     }
@@ -135,6 +180,8 @@ impl Drop for LineWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -156,6 +203,49 @@ mod tests {
         }
         assert!((99..=100).contains(&lines.lost()), "{}: one is being written", lines.lost());
         drop(answer);
+    }
+
+    #[test]
+    fn a_full_disk_cuts_no_line_but_its_own() {
+        /// Room for so many bytes, then none for one write.
+        struct Full(Arc<Mutex<Vec<u8>>>, usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                let taken = bytes.len().min(self.1);
+                self.1 = if self.1 == 0 { usize::MAX } else { self.1 - taken };
+                if taken == 0 {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+                self.0.lock().expect("no panic").extend_from_slice(&bytes[..taken]);
+                Ok(taken)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (four, five) = ("one\ntwo\nthree\nfour\n", "one\ntwo\nth\nfour\n");
+        for (room, found, lost) in [(100, four, 0), (10, five, 1), (8, "one\ntwo\nfour\n", 1)] {
+            let file = Arc::default();
+            let mut lines = LineWriter::to(Box::new(Full(Arc::clone(&file), room)));
+            for line in ["one\n", "two\n", "three\n", "four\n"] {
+                lines.write(line.to_owned());
+            }
+            let counted = Arc::clone(&lines.lost);
+            drop(lines);
+            assert_eq!(String::from_utf8(file.lock().expect("no panic").clone()).expect("text"), found);
+            assert_eq!(counted.load(Ordering::Relaxed), lost, "{room}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_cut_ends_before_the_next() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal");
+        for (before, after) in [("", ""), ("whole\n", "whole\n"), ("whole\nha", "whole\nha\n")] {
+            fs::write(&path, before).expect("written");
+            LineWriter::open(Some(&path)).expect("a file").write("next\n".to_owned());
+            assert_eq!(fs::read_to_string(&path).expect("a file"), format!("{after}next\n"));
+        }
     }
 
     #[test]

@@ -43,6 +43,9 @@ impl Journal {
             line.extend(fields);
         }
         line.insert("why".to_owned(), Value::from(why));
+        if self.0.lost() > 0 {
+            line.insert("lost_lines".to_owned(), Value::from(self.0.lost()));
+        }
         self.0.write(format!("{}\n", Value::Object(line)));
     }
 }

@@ -1,4 +1,7 @@
-//! The bytes of 802.11 frames (802.11-2020, clause 9.3), cut behind the headers of what they carry.
+//! The bytes of 802.11 frames (802.11-2020, clause 9.3), cut four octets behind the headers of what they carry.
+//!
+//! Many readers take the last four octets that were captured for the FCS, whatever the length on the air. With those four the headers
+//! stay whole in their hands.
 
 use airbound_control::frame::{Payload, StationId};
 use airbound_record::RunInfo;
@@ -18,6 +21,8 @@ const SERVER: Address = [0x02, 0, 0, 1, 0, 0];
 const FROM_ACCESS_POINT: u8 = 0x02;
 const TO_ACCESS_POINT: u8 = 0x01;
 const RETRY: u8 = 0x08;
+/// Octets kept behind the headers of a cut frame: as many as an FCS has.
+const SPARE: usize = 4;
 /// The first port of a flow; the flow's number is added.
 const PORT: u16 = 10_000;
 /// The server's port of datagrams.
@@ -116,7 +121,7 @@ impl Frame {
         Self { bytes, length }
     }
 
-    /// An MPDU with data. Without an acknowledgement it ends behind its MAC header.
+    /// An MPDU with data. Without an acknowledgement it ends four octets behind its MAC header.
     pub(super) fn data(
         names: &Names,
         (connections, contents): (&Connections, &Contents),
@@ -139,6 +144,7 @@ impl Frame {
         let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
         let length = mpdu.packet.size() + LLC_SNAP + header + FCS;
         if !mpdu.acknowledged {
+            bytes.extend(&IPV4[..SPARE]);
             return Self { bytes, length };
         }
         bytes.extend(IPV4);
@@ -148,10 +154,23 @@ impl Frame {
             bytes[begin - 2..begin].copy_from_slice(&ethertype.to_be_bytes());
             let check = fcs(&bytes);
             bytes.extend(check.to_le_bytes());
+            Self { bytes, length }
         } else {
             network(&mut bytes, names, connections, mpdu.packet, mpdu.station, downwards);
+            Self::cut(bytes, length)
         }
-        Self { bytes, length }
+    }
+
+    /// A frame of `length` from its headers: four octets of its content follow, or all of it and the FCS if there is no more.
+    fn cut(mut headers: Vec<u8>, length: ByteCount) -> Self {
+        let whole = usize::try_from((length - FCS).as_u64()).unwrap_or(usize::MAX);
+        let kept = whole.min(headers.len() + SPARE);
+        headers.resize(kept, 0);
+        if kept == whole {
+            let check = fcs(&headers);
+            headers.extend(check.to_le_bytes());
+        }
+        Self { bytes: headers, length }
     }
 
     /// SYN of the station and SYN-ACK of the server, which open the connection of a segment.
@@ -184,7 +203,7 @@ impl Frame {
             bytes.extend([0; 4]);
             bytes.extend([1, 3, 3, WINDOW_SCALE]);
             let length = ByteCount::new((bytes.len() - begin) as u64) + LLC_SNAP + DATA_HEADER + FCS;
-            Self { bytes, length }
+            Self::cut(bytes, length)
         };
         [
             one(false, (station, access_point), connections::SYN),
@@ -331,7 +350,9 @@ fn fcs(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{checksum, fcs};
+    use airbound_units::ByteCount;
+
+    use super::{Frame, checksum, fcs};
 
     #[test]
     fn checksums_are_those_of_known_texts() {
@@ -340,5 +361,18 @@ mod tests {
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
         assert_eq!(checksum(&header), 0xb861);
+    }
+
+    #[test]
+    fn a_cut_frame_has_four_octets_more_than_its_headers() {
+        let cut = |length| Frame::cut(vec![7; 60], ByteCount::new(length)).bytes;
+        assert_eq!(cut(1000), [&[7; 60][..], &[0; 4]].concat());
+        // With at most four octets of payload it is whole, FCS included.
+        for payload in 0..=4 {
+            let bytes = cut(64 + payload);
+            let (content, check) = bytes.split_at(bytes.len() - 4);
+            assert_eq!(content, [vec![7; 60], vec![0; payload as usize]].concat());
+            assert_eq!(check, fcs(content).to_le_bytes());
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! `--pcap FILE`: the air of a run as a capture that Wireshark opens.
 //!
 //! A classic pcap file with times in nanoseconds and radiotap headers. It holds what a monitor that hears everything would:
-//! each MPDU of each aggregate, RTS and CTS where they are used, and the acknowledgements. Payloads are cut behind the
-//! headers of IP and transport. A frame that its receiver did not get has the flag of a bad FCS and ends behind its MAC header, since
-//! what is in it cannot be trusted. Left out are beacons, block-ack requests, and the encryption of payloads, which are shown as after
+//! each MPDU of each aggregate, RTS and CTS where they are used, and the acknowledgements. Payloads are cut four octets behind the
+//! headers of IP and transport. A frame that its receiver did not get has the flag of a bad FCS and ends four octets behind its MAC
+//! header, since what is in it cannot be trusted. Left out are beacons, block-ack requests, and the encryption of payloads, which are shown as after
 //! decryption. Simulated connections are open when they begin: SYN and SYN-ACK stand in front of the first segment of each, at its time,
 //! and took no airtime.
 //!

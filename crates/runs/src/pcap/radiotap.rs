@@ -3,6 +3,7 @@
 use airbound_units::Instant;
 use airbound_wifi::Band;
 use airbound_wifi::rate::{Format, GuardInterval, Rate, Width};
+use airbound_wifi::timing::preamble;
 
 /// Bits of the presence word.
 const TSFT: u32 = 1 << 0;
@@ -39,7 +40,7 @@ pub(super) struct Power {
 /// Properties of a frame besides its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
-    /// Its first symbol.
+    /// The first symbol of its PPDU.
     pub(super) at: Instant,
     pub(super) rate: Rate,
     pub(super) band: Band,
@@ -69,7 +70,8 @@ pub(super) fn append(record: &mut Vec<u8>, shown: &Shown) {
     // Version 0; the length follows at the end.
     record.extend([0, 0, 0, 0]);
     record.extend(present.to_le_bytes());
-    record.extend((at.as_nanos() / 1000).to_le_bytes());
+    // The first bit behind the preamble. All MPDUs of an aggregate have the time of its first, by which readers know the aggregate.
+    record.extend(((at + preamble(rate)).as_nanos() / 1000).to_le_bytes());
     let short = rate.guard_interval() == GuardInterval::Ns400;
     let mut flags = WITH_FCS;
     if bad_fcs {
@@ -162,4 +164,30 @@ fn he(record: &mut Vec<u8>, begin: usize, rate: Rate) {
         u16::from(rate.streams()),
     ];
     record.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::Instant;
+    use airbound_wifi::Band;
+    use airbound_wifi::rate::{GuardInterval, Legacy, Rate, Width};
+
+    use super::{Shown, append};
+
+    #[test]
+    fn the_time_is_that_of_the_first_bit_behind_the_preamble() {
+        let time = |rate| {
+            let at = Instant::from_nanos(1_000_000);
+            let shown = Shown { at, rate, band: Band::Ghz5, aggregate: None, power: None, bad_fcs: false };
+            let mut record = Vec::new();
+            append(&mut record, &shown);
+            record[8..16].iter().rev().fold(0, |time, byte| time << 8 | u64::from(*byte))
+        };
+        // L-STF 8, L-LTF 8, L-SIG 4 (802.11-2020, figure 17-1).
+        assert_eq!(time(Rate::legacy(Legacy::Mbps24)), 1020);
+        // And HT-SIG 8, HT-STF 4, two HT-LTFs of 4 (figure 19-1).
+        assert_eq!(time(Rate::ht(15, Width::Mhz20, GuardInterval::Ns800).expect("a rate")), 1040);
+        // And VHT-SIG-A 8, VHT-STF 4, two VHT-LTFs of 4, VHT-SIG-B 4 (figure 21-4).
+        assert_eq!(time(Rate::vht(7, 2, Width::Mhz80, GuardInterval::Ns400).expect("a rate")), 1044);
+    }
 }

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! sweep.json                                                   what was swept
-//! results/scheme=linux/batch=00000/results.parquet            one row for each flow of each run
+//! results/scheme-linux/batch-00000/results.parquet            one row for each flow of each run
 //! intervals.parquet                                            one row for each cell and scheme
 //! report.html
 //! .journal/                                                    runs of unfinished partitions; gone when the sweep is done
-//! .lock
+//! .lock                                                        while a sweep writes there
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use airbound_record::{FolderLock, RecordError};
 
 use super::journal::{self, Journal};
 use super::key::Key;
@@ -41,8 +43,8 @@ pub struct Folder {
     path: PathBuf,
     /// Whether nothing was in it.
     was_empty: bool,
-    /// Held as long as it is open.
-    _lock: File,
+    /// Released before the folders that it lies in are removed.
+    _lock: FolderLock,
     /// Folders that were made for it; they go where nothing is left in them.
     _fresh: Fresh,
 }
@@ -61,7 +63,7 @@ impl Folder {
                 entries.insert(entry.file_name().to_string_lossy().into_owned());
             }
         }
-        // An interrupted first check leaves nothing but the lock.
+        // A first check that was killed leaves nothing but the lock.
         entries.remove(LOCK);
         if !entries.is_empty() && !is_index(&path.join(INDEX)) {
             return Err(RunsError::NoSweep { path: path.to_owned() });
@@ -69,13 +71,11 @@ impl Folder {
         let was_empty = entries.is_empty();
         let fresh = Fresh::note(path);
         fs::create_dir_all(path).map_err(RunsError::io("create the folder", path))?;
-        let place = path.join(LOCK);
-        let lock = File::create(&place).map_err(RunsError::io("create", &place))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), was_empty, _lock: lock, _fresh: fresh }),
-            Err(TryLockError::WouldBlock) => Err(RunsError::Busy { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(RunsError::io("lock", &place)(source)),
-        }
+        let lock = FolderLock::inside(path).map_err(|error| match error {
+            RecordError::Busy { path } => RunsError::Busy { path },
+            other => other.into(),
+        })?;
+        Ok(Self { path: path.to_owned(), was_empty, _lock: lock, _fresh: fresh })
     }
 
     /// Removes what a sweep without results has left, unless an earlier one was here.
@@ -85,9 +85,7 @@ impl Folder {
         }
         // Nothing of it is of use: a rest that cannot be removed does no harm.
         let _ = fs::remove_dir_all(self.path.join(JOURNAL));
-        for name in [INDEX, LOCK] {
-            let _ = fs::remove_file(self.path.join(name));
-        }
+        let _ = fs::remove_file(self.path.join(INDEX));
     }
 
     /// The page that shows the results.
@@ -110,7 +108,8 @@ impl Folder {
         let schemes = plan.grid.schemes.len();
         let scheme = encoded(&plan.grid.schemes[shard % schemes]);
         let batch = shard / schemes;
-        self.results().join(format!("scheme={scheme}")).join(format!("batch={batch:05}")).join(PARTITION)
+        // Without `=`: readers that take `scheme=S` for a column would have two of that name.
+        self.results().join(format!("scheme-{scheme}")).join(format!("batch-{batch:05}")).join(PARTITION)
     }
 
     pub(crate) fn journal(&self, shard: usize) -> Result<Journal, RunsError> {
@@ -237,8 +236,7 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, RunsError> {
     Ok(found)
 }
 
-/// A value in the name of a folder, as readers of such data sets decode it: everything but letters, digits, and a few signs in
-/// per-cent notation.
+/// A value in the name of a folder: everything but letters, digits, and a few signs in per-cent notation.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     text.bytes()

@@ -1,10 +1,11 @@
 //! Results that are not in the data set yet: a line for each run, appended as it ends.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use airbound_record::files;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
@@ -30,8 +31,7 @@ impl Journal {
     pub(crate) fn open(path: &Path) -> Result<Self, RunsError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(RunsError::io("create the folder", folder))?;
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let mut file = file.map_err(RunsError::io("open", path))?;
+        let mut file = files::append(path).map_err(RunsError::io("open", path))?;
         // A line that was cut off by the end of the program ends here.
         file.write_all(b"\n").map_err(RunsError::io("write to", path))?;
         Ok(Self { path: path.to_owned(), file })

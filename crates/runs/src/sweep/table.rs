@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use airbound_record::files;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -66,18 +67,19 @@ pub(crate) fn write(
     let folder = path.parent().unwrap_or(Path::new(""));
     std::fs::create_dir_all(folder).map_err(RunsError::io("create the folder", folder))?;
     let partial = path.with_extension("partial");
-    let file = File::create(&partial).map_err(RunsError::io("create", &partial))?;
-    let encoded = encode(file, table, columns, said);
-    encoded.map_err(|error| {
-        // A file that is cut off helps nobody.
-        let _ = std::fs::remove_file(&partial);
-        let reason = match error {
-            ParquetError::External(cause) => cause.to_string(),
-            other => other.to_string(),
-        };
-        RunsError::Unwritten { path: partial.clone(), reason }
-    })?;
+    let file = files::create(&partial).map_err(RunsError::io("create", &partial))?;
+    encode(file, table, columns, said).map_err(|error| unwritten(&partial, error))?;
     std::fs::rename(&partial, path).map_err(RunsError::io("move", &partial))
+}
+
+/// Removes a file that could not be encoded: cut off it helps nobody.
+fn unwritten(partial: &Path, error: ParquetError) -> RunsError {
+    let _ = std::fs::remove_file(partial);
+    let reason = match error {
+        ParquetError::External(cause) => cause.to_string(),
+        other => other.to_string(),
+    };
+    RunsError::Unwritten { path: partial.to_owned(), reason }
 }
 
 fn encode(file: File, table: &str, columns: &[Column], said: &[(&str, String)]) -> Result<(), ParquetError> {
@@ -272,7 +274,9 @@ fn spread<T>(levels: &[i16], values: Vec<T>) -> Vec<Option<T>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Column, Values, read, write};
+    use std::fs::File;
+
+    use super::{Column, Values, encode, read, unwritten, write};
 
     fn columns() -> Vec<Column> {
         let column = |name: &str, values| Column {
@@ -293,11 +297,12 @@ mod tests {
     fn a_full_disk_leaves_no_part_of_a_table() {
         let folder = tempfile::tempdir().expect("a folder");
         let partial = folder.path().join("t.partial");
-        std::os::unix::fs::symlink("/dev/full", &partial).expect("a link");
-        let error = write(&folder.path().join("t.parquet"), "sweep", &columns(), &[]).expect_err("full");
-        let sentence = error.to_string();
+        std::fs::write(&partial, "PAR1").expect("written");
+        let full = File::options().write(true).open("/dev/full").expect("a device");
+        let error = encode(full, "sweep", &columns(), &[]).expect_err("full");
+        let sentence = unwritten(&partial, error).to_string();
         assert!(sentence.contains("t.partial: No space left on device"), "{sentence}");
-        assert!(!partial.is_symlink() && !sentence.contains("remove it"), "{sentence}");
+        assert!(!partial.exists() && !sentence.contains("remove it"), "{sentence}");
     }
 
     #[test]
