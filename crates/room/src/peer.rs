@@ -12,7 +12,8 @@ use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::Ssrc;
 
 use crate::arrivals::Arrivals;
-use crate::forward::Continuity;
+use crate::forward::{Continuity, Numbering};
+use crate::offer::{Feedback, Number};
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -99,7 +100,13 @@ impl Gauge {
 /// One simulcast layer that a participant sends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Layer {
+    /// The name of its stream; none without simulcast.
+    pub(crate) rid: Option<Rid>,
+    /// Pixels of its latest key frame.
+    pub(crate) area: Option<u32>,
     pub(crate) stream: Option<Ssrc>,
+    /// When its latest packet came.
+    pub(crate) heard: Option<Instant>,
     pub(crate) meter: Meter,
     /// When its latest key frame was asked for.
     pub(crate) asked: Option<Instant>,
@@ -109,6 +116,8 @@ pub(crate) struct Layer {
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) mid: Mid,
+    /// Number of VP8 on it.
+    pub(crate) number: Option<Pt>,
     pub(crate) source: Option<ClientId>,
     pub(crate) wanted: Option<u8>,
     pub(crate) current: Option<u8>,
@@ -120,8 +129,12 @@ pub(crate) struct Slot {
 #[derive(Debug, Clone)]
 pub(crate) struct Ear {
     pub(crate) mid: Mid,
+    /// Number of Opus on it.
+    pub(crate) number: Option<Pt>,
     pub(crate) source: Option<ClientId>,
-    pub(crate) sequence: u64,
+    /// The stream that is heard.
+    pub(crate) stream: Option<Ssrc>,
+    pub(crate) numbering: Numbering,
 }
 
 /// A view that a client asks for: the largest useful layer, and the importance.
@@ -144,8 +157,10 @@ pub(crate) struct Peer {
     /// Since when ICE finds no way to it.
     pub(crate) lost: Option<Instant>,
     pub(crate) channel: Option<ChannelId>,
-    pub(crate) video_type: Option<Pt>,
-    pub(crate) audio_type: Option<Pt>,
+    /// Numbers of the codecs of its connection.
+    pub(crate) numbers: Vec<Number>,
+    /// Measurement of its downlink.
+    pub(crate) feedback: Feedback,
     pub(crate) video: Option<Mid>,
     pub(crate) audio: Option<Mid>,
     pub(crate) slots: Vec<Slot>,
@@ -184,16 +199,6 @@ pub(crate) struct Peer {
     pub(crate) told: usize,
 }
 
-/// The index of a layer by its name: `q`, `h`, `f` from the smallest on; a sender without simulcast has one, the smallest.
-pub(crate) fn layer_of(rid: Option<Rid>) -> Option<usize> {
-    match rid.as_deref() {
-        None | Some("q") => Some(0),
-        Some("h") => Some(1),
-        Some("f") => Some(2),
-        Some(_) => None,
-    }
-}
-
 impl Peer {
     pub(crate) fn new(
         id: ClientId,
@@ -214,8 +219,8 @@ impl Peer {
             connected: false,
             lost: None,
             channel: None,
-            video_type: None,
-            audio_type: None,
+            numbers: Vec::new(),
+            feedback: Feedback::Nothing,
             video: None,
             audio: None,
             slots: Vec::new(),
@@ -250,27 +255,67 @@ impl Peer {
         };
         let offered = self.rtc.media(media.mid).map(|media| media.remote_pts().to_vec()).unwrap_or_default();
         let params = self.rtc.codec_config().params();
-        let kind = params
+        let number = params
             .iter()
             .find(|one| one.spec().codec == codec && offered.contains(&one.pt()))
             .map(|one| one.pt());
-        match media.kind {
-            MediaKind::Video => self.video_type = kind.or(self.video_type),
-            MediaKind::Audio => self.audio_type = kind.or(self.audio_type),
+        let (mid, receives) =
+            (media.mid, matches!(media.direction, Direction::SendOnly | Direction::SendRecv));
+        if media.direction == Direction::RecvOnly {
+            let source = if media.kind.is_video() { &mut self.video } else { &mut self.audio };
+            *source = Some(mid);
         }
-        match (media.kind, media.direction) {
-            (MediaKind::Video, Direction::RecvOnly) => self.video = Some(media.mid),
-            (MediaKind::Audio, Direction::RecvOnly) => self.audio = Some(media.mid),
-            (MediaKind::Video, _) => self.slots.push(Slot {
-                mid: media.mid,
+        match media.kind {
+            MediaKind::Video if receives => self.slots.push(Slot {
+                mid,
+                number,
                 source: None,
                 wanted: None,
                 current: None,
                 continuity: Continuity::default(),
                 switches: 0,
             }),
-            (MediaKind::Audio, _) => self.ears.push(Ear { mid: media.mid, source: None, sequence: 100 }),
+            MediaKind::Audio if receives => {
+                let numbering = Numbering::of_sound();
+                self.ears.push(Ear { mid, number, source: None, stream: None, numbering });
+            }
+            _ => {}
         }
+    }
+
+    /// Notes that media arrive on a section. The first one that goes both ways with media is the camera or the microphone, if no section only
+    /// sends. Returns whether the section is it.
+    pub(crate) fn is_source(&mut self, mid: Mid, kind: MediaKind) -> bool {
+        let source = if kind.is_video() { &mut self.video } else { &mut self.audio };
+        *source.get_or_insert(mid) == mid
+    }
+
+    /// Names its layers, the smallest first; without names there is one.
+    pub(crate) fn name_layers(&mut self, rids: &[String]) {
+        for (layer, rid) in self.layers.iter_mut().zip(rids) {
+            layer.rid = Some(Rid::from(rid.as_str()));
+        }
+    }
+
+    /// The index of the layer of a stream.
+    pub(crate) fn layer_of(&self, rid: Option<Rid>) -> Option<usize> {
+        match self.layers[0].rid {
+            None => Some(0),
+            Some(_) => self.layers.iter().position(|layer| rid.is_some() && layer.rid == rid),
+        }
+    }
+
+    /// Puts its layers in the order of their sizes, those of unknown size last; returns the new index of each if one changed.
+    pub(crate) fn order_layers(&mut self) -> Option<[usize; MOST_LAYERS]> {
+        let mut order: [usize; MOST_LAYERS] = std::array::from_fn(|index| index);
+        order.sort_by_key(|index| self.layers[*index].area.unwrap_or(u32::MAX));
+        if order.is_sorted() {
+            return None;
+        }
+        self.layers = order.map(|index| self.layers[index]);
+        let mut places = [0; MOST_LAYERS];
+        order.iter().enumerate().for_each(|(place, index)| places[*index] = place);
+        Some(places)
     }
 
     /// Gives slots to the sources that are there; a source keeps its slot. Returns whether anything changed.
@@ -299,7 +344,7 @@ impl Peer {
         }
         for ear in &mut self.ears {
             if ear.source.is_some_and(|source| !sources.contains(&source)) {
-                ear.source = None;
+                (ear.source, ear.stream) = (None, None);
             }
         }
         changed

@@ -17,6 +17,8 @@ use str0m::net::{Protocol, Receive};
 use str0m::rtp::{ExtensionValues, RtpWrite};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
 
+use crate::offer::PADDING;
+
 /// Frames per second.
 const FPS: f64 = 25.0;
 /// Payload of a packet.
@@ -56,9 +58,6 @@ const LAYERS: [Pattern; CAMERA_LAYERS] = [
         delta: include_bytes!("../frames/640.delta"),
     },
 ];
-
-/// The stream of padding, which the room knows no layer of. A browser pads a layer's own stream, or repeats its packets; str0m has no call for either.
-const PADDING: &str = "pad";
 
 #[derive(Debug)]
 struct Sending {
@@ -161,6 +160,28 @@ impl Synthetic {
         address: SocketAddr,
         equipment: Equipment,
     ) -> Result<(Self, SdpOffer), RtcError> {
+        Self::of(now, address, equipment, &LAYERS.map(|layer| layer.name))
+    }
+
+    /// Makes a participant whose layers have names of its own, the smallest first, and stand in its offer the largest first.
+    ///
+    /// # Errors
+    /// Nothing can be offered.
+    pub fn named(
+        now: Instant,
+        address: SocketAddr,
+        equipment: Equipment,
+        names: [&str; CAMERA_LAYERS],
+    ) -> Result<(Self, SdpOffer), RtcError> {
+        Self::of(now, address, equipment, &names)
+    }
+
+    fn of(
+        now: Instant,
+        address: SocketAddr,
+        equipment: Equipment,
+        names: &[&str; CAMERA_LAYERS],
+    ) -> Result<(Self, SdpOffer), RtcError> {
         let mut rtc = Rtc::builder()
             .clear_codecs()
             .enable_vp8(true)
@@ -173,7 +194,11 @@ impl Synthetic {
         }
         let mut change = rtc.sdp_api();
         let mut simulcast = Simulcast::new();
-        for name in LAYERS.iter().map(|layer| layer.name).chain([PADDING]) {
+        let mut order = *names;
+        if LAYERS.iter().zip(names).any(|(layer, name)| layer.name != *name) {
+            order.reverse();
+        }
+        for name in order.into_iter().chain([PADDING]) {
             simulcast.add_send_layer(SimulcastLayer::new(name));
         }
         let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
@@ -192,15 +217,9 @@ impl Synthetic {
         let Some((offer, pending)) = change.apply() else {
             return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
         };
-        let layers = LAYERS
+        let layers = names
             .iter()
-            .map(|layer| Sending {
-                rid: Rid::from(layer.name),
-                sequence: 1000,
-                picture: 0,
-                key: true,
-                on: true,
-            })
+            .map(|name| Sending { rid: Rid::from(*name), sequence: 1000, picture: 0, key: true, on: true })
             .collect();
         let own = Self {
             rtc,
@@ -536,6 +555,16 @@ impl Synthetic {
         self.mutate(|rtc| {
             if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
                 stream.write_rtp(write);
+            }
+        });
+    }
+
+    /// Reports an estimate of its own for its downlink, bit/s, as clients without reports on each packet do.
+    pub fn estimate_by_remb(&mut self, rate: f64) {
+        let Some(mid) = self.gaps.keys().next().copied() else { return };
+        self.mutate(|rtc| {
+            if let Some(stream) = rtc.direct_api().stream_rx_by_mid(mid, None) {
+                stream.request_remb(Bitrate::bps(rate as u64));
             }
         });
     }

@@ -4,6 +4,7 @@ mod allocator;
 mod clients;
 mod faults;
 mod loopback;
+mod offers;
 mod parsers;
 mod virtual_time;
 mod web;

@@ -32,6 +32,7 @@ impl Session {
         };
         let gone: Vec<_> = self.peers.values().filter_map(|peer| Some((peer.id, gone(peer)?))).collect();
         gone.into_iter().for_each(|(id, why)| self.part(id, why));
+        self.order_layers();
         for peer in self.peers.values_mut() {
             peer.messages = 0;
             peer.received.tick();
@@ -82,6 +83,18 @@ impl Session {
         for id in &ids {
             self.want(*id);
             self.tell_view(*id);
+        }
+    }
+
+    /// Puts the layers of each sender in the order of their sizes; those who watch one go on with it until they get the one they want.
+    fn order_layers(&mut self) {
+        let ordered: Vec<_> =
+            self.peers.values_mut().filter_map(|peer| Some((peer.id, peer.order_layers()?))).collect();
+        for (id, places) in ordered {
+            let slots = self.peers.values_mut().flat_map(|peer| &mut peer.slots);
+            for slot in slots.filter(|slot| slot.source == Some(id)) {
+                slot.current = slot.current.map(|layer| places[usize::from(layer)] as u8);
+            }
         }
     }
 
