@@ -88,8 +88,12 @@ struct Pictures {
 }
 
 impl Pictures {
-    /// The id in 15 bits: of those with the same last 7 bits the one nearest to the latest.
-    fn widen(&mut self, id: u16) -> u16 {
+    /// The id in 15 bits. One of 7 bits is, of those with the same last 7 bits, the one nearest to the latest.
+    fn widen(&mut self, id: u16, short: bool) -> u16 {
+        if !short {
+            self.latest = id;
+            return id;
+        }
         let step = id.wrapping_sub(self.latest) & 0x7f;
         let widened = self.latest.wrapping_add(step);
         if step < 64 {
@@ -108,13 +112,13 @@ pub(crate) struct Continuity {
     base_layer: Option<u8>,
     /// Offsets of picture id and base layer.
     offsets: (u16, u8),
-    short: Pictures,
+    pictures: Pictures,
 }
 
 impl Default for Continuity {
     fn default() -> Self {
         let numbering = Numbering::new(VIDEO_CLOCK, FRAME_GAP);
-        Self { numbering, picture: None, base_layer: None, offsets: (0, 0), short: Pictures::default() }
+        Self { numbering, picture: None, base_layer: None, offsets: (0, 0), pictures: Pictures::default() }
     }
 }
 
@@ -128,7 +132,7 @@ impl Continuity {
     pub(crate) fn switch(&mut self, arrival: &Arrival) {
         self.numbering.switch(arrival.sequence, arrival.timestamp, arrival.at);
         let picture = arrival.descriptor.picture_id().unwrap_or(0);
-        self.short = Pictures { latest: picture };
+        self.pictures = Pictures { latest: picture };
         let base_layer = arrival.descriptor.tl0_pic_idx().unwrap_or(0);
         self.offsets = (
             self.picture.unwrap_or(0).wrapping_add(1).wrapping_sub(picture),
@@ -142,7 +146,7 @@ impl Continuity {
         let (sequence, timestamp, newest) =
             self.numbering.pass(arrival.sequence, arrival.timestamp, arrival.at)?;
         let picture = arrival.descriptor.picture_id();
-        let picture = picture.map(|picture| if short { self.short.widen(picture) } else { picture });
+        let picture = picture.map(|picture| self.pictures.widen(picture, short));
         let picture = picture.map(|picture| picture.wrapping_add(self.offsets.0) & 0x7fff);
         let base_layer = arrival.descriptor.tl0_pic_idx().map(|index| index.wrapping_add(self.offsets.1));
         if newest {

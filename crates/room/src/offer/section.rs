@@ -132,9 +132,9 @@ impl<'a> Section<'a> {
         self.values("mid").next()
     }
 
-    /// Its mid; `0` where it has none, as a section alone may.
+    /// Its mid, without which str0m reads no section.
     pub(super) fn name(&self) -> String {
-        self.mid().unwrap_or("0").to_owned()
+        self.mid().unwrap_or_default().to_owned()
     }
 
     pub(super) fn has_port(&self) -> bool {
@@ -216,7 +216,6 @@ impl<'a> Section<'a> {
                     .filter(|line| !line.starts_with("a=bundle-only"))
                     .map(|line| (*line).to_owned()),
             );
-            self.add_mid(lines);
             return;
         };
         let resend = number.resend.map(|resend| format!(" {resend}")).unwrap_or_default();
@@ -236,7 +235,6 @@ impl<'a> Section<'a> {
                 lines.push((*line).to_owned());
             }
         }
-        self.add_mid(lines);
         lines.push(self.flow.line().to_owned());
         lines.push(number.map());
         lines.extend(number.resend.map(|resend| format!("a=rtpmap:{resend} rtx/90000")));
@@ -247,12 +245,6 @@ impl<'a> Section<'a> {
         }
         if self.rids.len() > 1 {
             lines.push(format!("a=simulcast:send {}", self.rids.join(";")));
-        }
-    }
-
-    fn add_mid(&self, lines: &mut Vec<String>) {
-        if self.mid().is_none() {
-            lines.push(format!("a=mid:{}", self.name()));
         }
     }
 
