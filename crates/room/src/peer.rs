@@ -27,6 +27,8 @@ const SILENT: u8 = 6;
 pub(crate) struct Meter {
     bytes: u64,
     rate: f64,
+    /// The rate of the latest interval.
+    latest: f64,
     silent: u8,
 }
 
@@ -38,6 +40,7 @@ impl Meter {
     /// Ends an interval.
     pub(crate) fn tick(&mut self) {
         let latest = self.bytes as f64 * 8.0 / TICK.as_secs_f64();
+        self.latest = latest;
         self.silent = if self.bytes == 0 { self.silent.saturating_add(1) } else { 0 };
         self.rate = match self.silent {
             SILENT.. => 0.0,
@@ -51,6 +54,11 @@ impl Meter {
     pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
+
+    /// The rate that was not exceeded lately and on the average, bit/s.
+    pub(crate) fn least(&self) -> f64 {
+        self.rate.min(self.latest)
+    }
 }
 
 /// Fall of an estimate that shows a full link, relative to its peak.
@@ -59,6 +67,8 @@ const FALL: f64 = 0.05;
 const FULL: Duration = Duration::from_secs(8);
 /// Part of an estimate that has to be sent for it to say anything about the link.
 const FILLED: f64 = 0.75;
+/// The same for the estimate of a client, which falls with what arrives, and below it where the link is full (`kBeta` of libwebrtc: 0.85).
+const FILLED_CLIENT: f64 = 1.0;
 
 /// An estimate of a congestion control, and whether it shows the capacity of the link: it has fallen lately, although it was filled. One
 /// that has not fallen shows what was sent until now, as a congestion control lets its estimate rise with what is sent.
@@ -67,13 +77,15 @@ pub(crate) struct Gauge {
     rate: f64,
     peak: f64,
     fell: Option<Instant>,
+    /// The client made the estimate, by what arrives.
+    pub(crate) by_client: bool,
 }
 
 impl Gauge {
     /// Takes an estimate and what is sent at the same time; returns whether it fell.
     pub(crate) fn take(&mut self, now: Instant, rate: f64, sent: f64) -> bool {
         let fell = rate < self.peak * (1.0 - FALL);
-        if fell && sent >= rate * FILLED {
+        if fell && sent >= rate * if self.by_client { FILLED_CLIENT } else { FILLED } {
             self.fell = Some(now);
         }
         self.peak = if fell { rate } else { self.peak.max(rate) };
@@ -91,9 +103,17 @@ impl Gauge {
         self.fell
     }
 
+    /// Whether it fell lately although it was filled.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL)
+    }
+
     pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
-        let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
-        if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
+        if self.is_full(now) && sent >= self.rate * FILLED {
+            EstimateKind::Exact
+        } else {
+            EstimateKind::AtLeast
+        }
     }
 }
 
@@ -183,6 +203,8 @@ pub(crate) struct Peer {
     /// Packets of its link were lost or waited in this interval.
     pub(crate) trouble: bool,
     pub(crate) probe: Option<f64>,
+    /// The rate that is tried on a downlink which only its client estimates, until its estimate falls; 0 for none.
+    pub(crate) trial: f64,
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
     pub(crate) held: f64,
@@ -236,6 +258,7 @@ impl Peer {
             downlink: Gauge::default(),
             trouble: false,
             probe: None,
+            trial: 0.0,
             desired: 0.0,
             held: 0.0,
             taken: None,
@@ -264,6 +287,12 @@ impl Peer {
         if media.direction == Direction::RecvOnly {
             let source = if media.kind.is_video() { &mut self.video } else { &mut self.audio };
             *source = Some(mid);
+        }
+        // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
+        if receives && self.feedback != Feedback::TransportWide {
+            if let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None) {
+                stream.set_unpaced(true);
+            }
         }
         match media.kind {
             MediaKind::Video if receives => self.slots.push(Slot {

@@ -37,6 +37,8 @@ const MOST_MESSAGES: u32 = 20;
 const LEAST_LAYER: f64 = 8e3;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
+/// Multiple of the rate to be looked for that is tried: what a sender sends varies.
+const TRIED: f64 = 1.15;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
 
@@ -335,15 +337,24 @@ impl Session {
             (BweKind::Remb { estimate, .. }, Feedback::Remb) => (estimate, true),
             _ => return,
         };
-        let sent = peer.sent.rate();
+        // A client's estimate falls with what is sent, too.
+        let sent = if remb { peer.sent.least() } else { peer.sent.rate() };
         let fell = peer.downlink.take(now, estimate.as_f64(), sent);
         if remb {
-            // The pacer follows the estimate of str0m, which has nothing to go by here.
-            self.mutate(id, |rtc| rtc.bwe().reset(estimate));
+            self.try_next(id);
         }
         if fell {
             self.report_downlink(id);
         }
+    }
+
+    /// Tries the next layer on a downlink that only its client estimates: its estimate rises to a multiple of what arrives, and padding needs
+    /// reports on each packet, so that the next layer is the probe. The trial ends when the estimate falls.
+    fn try_next(&mut self, id: ClientId) {
+        let now = self.now;
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let tried = peer.probe.map_or(0.0, |rate| rate * TRIED);
+        peer.trial = if peer.downlink.is_full(now) { 0.0 } else { peer.trial.max(tried) };
     }
 
     fn report_downlink(&mut self, id: ClientId) {
@@ -351,7 +362,8 @@ impl Session {
         let Some(peer) = self.peers.get(&id) else { return };
         if peer.downlink.rate() > 0.0 {
             // Sound goes first: pictures share what it leaves.
-            let rate = BitRate::from_bps_f64((peer.downlink.rate() - peer.sound.rate()).max(0.0));
+            let known = peer.downlink.rate().max(peer.trial);
+            let rate = BitRate::from_bps_f64((known - peer.sound.rate()).max(0.0));
             let kind = peer.downlink.kind(self.now, peer.sent.rate());
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }

@@ -77,6 +77,13 @@ impl Session {
         }
         let ids: Vec<ClientId> = self.peers.keys().copied().collect();
         for id in &ids {
+            if self
+                .peers
+                .get(id)
+                .is_some_and(|peer| peer.feedback == Feedback::Remb && peer.downlink.rate() > 0.0)
+            {
+                self.try_next(*id);
+            }
             self.report_downlink(*id);
             self.show(*id);
         }
@@ -150,17 +157,21 @@ impl Session {
                 }
                 Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
                 Some(Action::Begin { member, rate }) => {
-                    let rate = Bitrate::bps(rate.as_bps());
-                    self.mutate(member, |rtc| rtc.bwe().reset(rate));
+                    match self.peers.get_mut(&member) {
+                        Some(peer) if peer.feedback == Feedback::Remb => {
+                            peer.trial = peer.trial.max(rate.as_bps() as f64);
+                        }
+                        _ => self.mutate(member, |rtc| rtc.bwe().reset(Bitrate::bps(rate.as_bps()))),
+                    }
                     let name = self.name(member).to_owned();
                     self.note(format!(
                         "{name}'s downlink is estimated anew, as nothing is lost and nothing waits"
                     ));
                 }
                 Some(Action::Probe { member, rate }) => {
-                    if let Some(peer) = self.peers.get_mut(&member) {
-                        peer.probe = rate.map(|rate| rate.as_bps() as f64);
-                    }
+                    let rate = rate.map(|rate| rate.as_bps() as f64);
+                    let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    peer.probe = rate;
                     self.want(member);
                 }
             }

@@ -49,6 +49,10 @@ impl Session {
         self.room.join(self.when(), id, 1.0);
         let mut peer = Peer::new(id, name, join.host, join.token, rtc, now);
         (peer.numbers, peer.feedback) = (numbers, feedback);
+        if feedback == Feedback::Remb {
+            // The room's assumption holds until the client contradicts it.
+            (peer.downlink.by_client, peer.trial) = (true, self.room.config().start.as_bps() as f64);
+        }
         peer.name_layers(&rids);
         self.peers.insert(id, peer);
         self.mutate(id, |_| {});
