@@ -65,6 +65,8 @@ impl Meter {
 const FALL: f64 = 0.05;
 /// Time for which a fall shows that a link is full.
 const FULL: Duration = Duration::from_secs(8);
+/// Time in which a client repeats an estimate.
+const REPEATED: Duration = Duration::from_secs(10);
 /// Part of an estimate that has to be sent for it to say anything about the link.
 const FILLED: f64 = 0.75;
 /// The same for the estimate of a client, which falls with what arrives, and below it where the link is full (`kBeta` of libwebrtc: 0.85).
@@ -203,6 +205,8 @@ pub(crate) struct Peer {
     /// Packets of its link were lost or waited in this interval.
     pub(crate) trouble: bool,
     pub(crate) probe: Option<f64>,
+    /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
+    rembs: BTreeMap<Mid, (f64, Instant)>,
     /// The rate that is tried on a downlink which only its client estimates, until its estimate falls; 0 for none.
     pub(crate) trial: f64,
     pub(crate) desired: f64,
@@ -258,6 +262,7 @@ impl Peer {
             downlink: Gauge::default(),
             trouble: false,
             probe: None,
+            rembs: BTreeMap::new(),
             trial: 0.0,
             desired: 0.0,
             held: 0.0,
@@ -317,6 +322,18 @@ impl Peer {
     pub(crate) fn is_source(&mut self, mid: Mid, kind: MediaKind) -> bool {
         let source = if kind.is_video() { &mut self.video } else { &mut self.audio };
         *source.get_or_insert(mid) == mid
+    }
+
+    /// Takes an estimate of the client; returns that of the whole downlink. One that is not repeated is left out, which is no fall.
+    pub(crate) fn sum_rembs(&mut self, now: Instant, mid: Mid, rate: f64) -> f64 {
+        self.rembs.insert(mid, (rate, now));
+        let before = self.rembs.len();
+        self.rembs.retain(|_, (_, at)| now.saturating_duration_since(*at) < REPEATED);
+        let sum = self.rembs.values().map(|(rate, _)| rate).sum();
+        if self.rembs.len() < before {
+            self.downlink.peak = sum;
+        }
+        sum
     }
 
     /// Names its layers, the smallest first; without names there is one.

@@ -333,13 +333,15 @@ impl Session {
         let now = self.now;
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
-            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) => (estimate, false),
-            (BweKind::Remb { estimate, .. }, Feedback::Remb) => (estimate, true),
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) => (estimate.as_f64(), false),
+            (BweKind::Remb { estimate, mid }, Feedback::Remb) => {
+                (peer.sum_rembs(now, mid, estimate.as_f64()), true)
+            }
             _ => return,
         };
         // A client's estimate falls with what is sent, too.
         let sent = if remb { peer.sent.least() } else { peer.sent.rate() };
-        let fell = peer.downlink.take(now, estimate.as_f64(), sent);
+        let fell = peer.downlink.take(now, estimate, sent);
         if remb {
             self.try_next(id);
         }
