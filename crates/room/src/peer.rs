@@ -294,10 +294,11 @@ impl Peer {
             *source = Some(mid);
         }
         // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
-        if receives && self.feedback != Feedback::TransportWide {
-            if let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None) {
-                stream.set_unpaced(true);
-            }
+        if receives
+            && self.feedback != Feedback::TransportWide
+            && let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None)
+        {
+            stream.set_unpaced(true);
         }
         match media.kind {
             MediaKind::Video if receives => self.slots.push(Slot {
