@@ -223,7 +223,9 @@ function showLinks(view) {
       mark.className = kind === "exact" ? "" : "least";
       edge.hidden = !limit;
       edge.style.left = place(limit ?? 0);
-      text.textContent = `${(rate / 1e6).toFixed(2)} of ${kind === "exact" ? "" : "≥ "}${(estimate / 1e6).toFixed(2)}${limit ? `, held ${(limit / 1e6).toFixed(2)}` : ""}`;
+      mark.hidden = estimate === 0;
+      const known = estimate > 0 ? ` of ${kind === "exact" ? "" : "≥ "}${(estimate / 1e6).toFixed(2)}` : ", not measured";
+      text.textContent = `${(rate / 1e6).toFixed(2)}${known}${limit ? `, held ${(limit / 1e6).toFixed(2)}` : ""}`;
     });
   }
   for (const row of old.values()) row.remove();

@@ -21,11 +21,13 @@ mod forward;
 pub mod http;
 pub mod link;
 pub mod message;
+mod offer;
 mod peer;
 pub mod runner;
 pub mod session;
 pub mod synthetic;
 pub mod token;
+mod vp8;
 pub mod web;
 
 /// Chooses the cryptography of all connections of this process. Call once before the first room.

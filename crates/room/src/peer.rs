@@ -12,7 +12,8 @@ use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::Ssrc;
 
 use crate::arrivals::Arrivals;
-use crate::forward::Continuity;
+use crate::forward::{Continuity, Numbering};
+use crate::offer::{Feedback, Number};
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -26,6 +27,8 @@ const SILENT: u8 = 6;
 pub(crate) struct Meter {
     bytes: u64,
     rate: f64,
+    /// The rate of the latest interval.
+    latest: f64,
     silent: u8,
 }
 
@@ -37,6 +40,7 @@ impl Meter {
     /// Ends an interval.
     pub(crate) fn tick(&mut self) {
         let latest = self.bytes as f64 * 8.0 / TICK.as_secs_f64();
+        self.latest = latest;
         self.silent = if self.bytes == 0 { self.silent.saturating_add(1) } else { 0 };
         self.rate = match self.silent {
             SILENT.. => 0.0,
@@ -50,14 +54,23 @@ impl Meter {
     pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
+
+    /// The rate that was not exceeded lately and on the average, bit/s.
+    pub(crate) fn least(&self) -> f64 {
+        self.rate.min(self.latest)
+    }
 }
 
 /// Fall of an estimate that shows a full link, relative to its peak.
 const FALL: f64 = 0.05;
 /// Time for which a fall shows that a link is full.
 const FULL: Duration = Duration::from_secs(8);
+/// Time in which a client repeats an estimate.
+const REPEATED: Duration = Duration::from_secs(10);
 /// Part of an estimate that has to be sent for it to say anything about the link.
 const FILLED: f64 = 0.75;
+/// The same for the estimate of a client, which falls with what arrives, and below it where the link is full (`kBeta` of libwebrtc: 0.85).
+const FILLED_CLIENT: f64 = 1.0;
 
 /// An estimate of a congestion control, and whether it shows the capacity of the link: it has fallen lately, although it was filled. One
 /// that has not fallen shows what was sent until now, as a congestion control lets its estimate rise with what is sent.
@@ -66,13 +79,15 @@ pub(crate) struct Gauge {
     rate: f64,
     peak: f64,
     fell: Option<Instant>,
+    /// The client made the estimate, by what arrives.
+    pub(crate) by_client: bool,
 }
 
 impl Gauge {
     /// Takes an estimate and what is sent at the same time; returns whether it fell.
     pub(crate) fn take(&mut self, now: Instant, rate: f64, sent: f64) -> bool {
         let fell = rate < self.peak * (1.0 - FALL);
-        if fell && sent >= rate * FILLED {
+        if fell && sent >= rate * if self.by_client { FILLED_CLIENT } else { FILLED } {
             self.fell = Some(now);
         }
         self.peak = if fell { rate } else { self.peak.max(rate) };
@@ -90,16 +105,30 @@ impl Gauge {
         self.fell
     }
 
+    /// Whether it fell lately although it was filled.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL)
+    }
+
     pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
-        let full = self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL);
-        if full && sent >= self.rate * FILLED { EstimateKind::Exact } else { EstimateKind::AtLeast }
+        if self.is_full(now) && sent >= self.rate * FILLED {
+            EstimateKind::Exact
+        } else {
+            EstimateKind::AtLeast
+        }
     }
 }
 
 /// One simulcast layer that a participant sends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Layer {
+    /// The name of its stream; none without simulcast.
+    pub(crate) rid: Option<Rid>,
+    /// Pixels of its latest key frame.
+    pub(crate) area: Option<u32>,
     pub(crate) stream: Option<Ssrc>,
+    /// When its latest packet came.
+    pub(crate) heard: Option<Instant>,
     pub(crate) meter: Meter,
     /// When its latest key frame was asked for.
     pub(crate) asked: Option<Instant>,
@@ -109,6 +138,8 @@ pub(crate) struct Layer {
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) mid: Mid,
+    /// Number of VP8 on it.
+    pub(crate) number: Option<Pt>,
     pub(crate) source: Option<ClientId>,
     pub(crate) wanted: Option<u8>,
     pub(crate) current: Option<u8>,
@@ -120,8 +151,12 @@ pub(crate) struct Slot {
 #[derive(Debug, Clone)]
 pub(crate) struct Ear {
     pub(crate) mid: Mid,
+    /// Number of Opus on it.
+    pub(crate) number: Option<Pt>,
     pub(crate) source: Option<ClientId>,
-    pub(crate) sequence: u64,
+    /// The stream that is heard.
+    pub(crate) stream: Option<Ssrc>,
+    pub(crate) numbering: Numbering,
 }
 
 /// A view that a client asks for: the largest useful layer, and the importance.
@@ -144,8 +179,10 @@ pub(crate) struct Peer {
     /// Since when ICE finds no way to it.
     pub(crate) lost: Option<Instant>,
     pub(crate) channel: Option<ChannelId>,
-    pub(crate) video_type: Option<Pt>,
-    pub(crate) audio_type: Option<Pt>,
+    /// Numbers of the codecs of its connection.
+    pub(crate) numbers: Vec<Number>,
+    /// Measurement of its downlink.
+    pub(crate) feedback: Feedback,
     pub(crate) video: Option<Mid>,
     pub(crate) audio: Option<Mid>,
     pub(crate) slots: Vec<Slot>,
@@ -168,6 +205,10 @@ pub(crate) struct Peer {
     /// Packets of its link were lost or waited in this interval.
     pub(crate) trouble: bool,
     pub(crate) probe: Option<f64>,
+    /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
+    rembs: BTreeMap<Mid, (f64, Instant)>,
+    /// The rate that is tried on a downlink which only its client estimates, until its estimate falls; 0 for none.
+    pub(crate) trial: f64,
     pub(crate) desired: f64,
     /// The latest notice: 0 for none.
     pub(crate) held: f64,
@@ -182,16 +223,6 @@ pub(crate) struct Peer {
     pub(crate) next_view: Instant,
     /// Lines of the log that it has been told.
     pub(crate) told: usize,
-}
-
-/// The index of a layer by its name: `q`, `h`, `f` from the smallest on; a sender without simulcast has one, the smallest.
-pub(crate) fn layer_of(rid: Option<Rid>) -> Option<usize> {
-    match rid.as_deref() {
-        None | Some("q") => Some(0),
-        Some("h") => Some(1),
-        Some("f") => Some(2),
-        Some(_) => None,
-    }
 }
 
 impl Peer {
@@ -214,8 +245,8 @@ impl Peer {
             connected: false,
             lost: None,
             channel: None,
-            video_type: None,
-            audio_type: None,
+            numbers: Vec::new(),
+            feedback: Feedback::Nothing,
             video: None,
             audio: None,
             slots: Vec::new(),
@@ -231,6 +262,8 @@ impl Peer {
             downlink: Gauge::default(),
             trouble: false,
             probe: None,
+            rembs: BTreeMap::new(),
+            trial: 0.0,
             desired: 0.0,
             held: 0.0,
             taken: None,
@@ -250,27 +283,86 @@ impl Peer {
         };
         let offered = self.rtc.media(media.mid).map(|media| media.remote_pts().to_vec()).unwrap_or_default();
         let params = self.rtc.codec_config().params();
-        let kind = params
+        let number = params
             .iter()
             .find(|one| one.spec().codec == codec && offered.contains(&one.pt()))
             .map(|one| one.pt());
-        match media.kind {
-            MediaKind::Video => self.video_type = kind.or(self.video_type),
-            MediaKind::Audio => self.audio_type = kind.or(self.audio_type),
+        let (mid, receives) =
+            (media.mid, matches!(media.direction, Direction::SendOnly | Direction::SendRecv));
+        if media.direction == Direction::RecvOnly {
+            let source = if media.kind.is_video() { &mut self.video } else { &mut self.audio };
+            *source = Some(mid);
         }
-        match (media.kind, media.direction) {
-            (MediaKind::Video, Direction::RecvOnly) => self.video = Some(media.mid),
-            (MediaKind::Audio, Direction::RecvOnly) => self.audio = Some(media.mid),
-            (MediaKind::Video, _) => self.slots.push(Slot {
-                mid: media.mid,
+        // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
+        if receives
+            && self.feedback != Feedback::TransportWide
+            && let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None)
+        {
+            stream.set_unpaced(true);
+        }
+        match media.kind {
+            MediaKind::Video if receives => self.slots.push(Slot {
+                mid,
+                number,
                 source: None,
                 wanted: None,
                 current: None,
                 continuity: Continuity::default(),
                 switches: 0,
             }),
-            (MediaKind::Audio, _) => self.ears.push(Ear { mid: media.mid, source: None, sequence: 100 }),
+            MediaKind::Audio if receives => {
+                let numbering = Numbering::of_sound();
+                self.ears.push(Ear { mid, number, source: None, stream: None, numbering });
+            }
+            _ => {}
         }
+    }
+
+    /// Notes that media arrive on a section. The first one that goes both ways with media is the camera or the microphone, if no section only
+    /// sends. Returns whether the section is it.
+    pub(crate) fn is_source(&mut self, mid: Mid, kind: MediaKind) -> bool {
+        let source = if kind.is_video() { &mut self.video } else { &mut self.audio };
+        *source.get_or_insert(mid) == mid
+    }
+
+    /// Takes an estimate of the client; returns that of the whole downlink. One that is not repeated is left out, which is no fall.
+    pub(crate) fn sum_rembs(&mut self, now: Instant, mid: Mid, rate: f64) -> f64 {
+        self.rembs.insert(mid, (rate, now));
+        let before = self.rembs.len();
+        self.rembs.retain(|_, (_, at)| now.saturating_duration_since(*at) < REPEATED);
+        let sum = self.rembs.values().map(|(rate, _)| rate).sum();
+        if self.rembs.len() < before {
+            self.downlink.peak = sum;
+        }
+        sum
+    }
+
+    /// Names its layers, the smallest first; without names there is one.
+    pub(crate) fn name_layers(&mut self, rids: &[String]) {
+        for (layer, rid) in self.layers.iter_mut().zip(rids) {
+            layer.rid = Some(Rid::from(rid.as_str()));
+        }
+    }
+
+    /// The index of the layer of a stream.
+    pub(crate) fn layer_of(&self, rid: Option<Rid>) -> Option<usize> {
+        match self.layers[0].rid {
+            None => Some(0),
+            Some(_) => self.layers.iter().position(|layer| rid.is_some() && layer.rid == rid),
+        }
+    }
+
+    /// Puts its layers in the order of their sizes, those of unknown size last; returns the new index of each if one changed.
+    pub(crate) fn order_layers(&mut self) -> Option<[usize; MOST_LAYERS]> {
+        let mut order: [usize; MOST_LAYERS] = std::array::from_fn(|index| index);
+        order.sort_by_key(|index| self.layers[*index].area.unwrap_or(u32::MAX));
+        if order.is_sorted() {
+            return None;
+        }
+        self.layers = order.map(|index| self.layers[index]);
+        let mut places = [0; MOST_LAYERS];
+        order.iter().enumerate().for_each(|(place, index)| places[*index] = place);
+        Some(places)
     }
 
     /// Gives slots to the sources that are there; a source keeps its slot. Returns whether anything changed.
@@ -299,7 +391,7 @@ impl Peer {
         }
         for ear in &mut self.ears {
             if ear.source.is_some_and(|source| !sources.contains(&source)) {
-                ear.source = None;
+                (ear.source, ear.stream) = (None, None);
             }
         }
         changed

@@ -15,6 +15,8 @@ use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, IceConnectionState, Input, Output, Rtc};
 
 use crate::message::Message;
+use crate::offer::Feedback;
+pub use crate::offer::OfferError;
 use crate::peer::{Peer, TICK, Wanted};
 
 /// Upper limit of participants.
@@ -35,6 +37,8 @@ const MOST_MESSAGES: u32 = 20;
 const LEAST_LAYER: f64 = 8e3;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
+/// Multiple of the rate to be looked for that is tried: what a sender sends varies.
+const TRIED: f64 = 1.15;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
 
@@ -69,9 +73,9 @@ pub enum JoinError {
     /// All seats are taken.
     #[error("the room is full: it has {MOST_MEMBERS} participants")]
     Full,
-    /// The offer is no offer, or str0m does not accept it.
-    #[error("the offer is not acceptable: it needs VP8 video in sections that send or receive only")]
-    Offer,
+    /// The offer cannot be answered.
+    #[error("{0}")]
+    Offer(OfferError),
     /// The seat is gone.
     #[error("this seat is gone: join again")]
     Gone,
@@ -102,6 +106,8 @@ pub struct Session {
     lines: usize,
     received: u64,
     forwarded: u64,
+    /// Packets whose numbers could not be changed.
+    refused: u64,
 }
 
 impl Session {
@@ -125,6 +131,7 @@ impl Session {
             lines: 0,
             received: 0,
             forwarded: 0,
+            refused: 0,
         })
     }
 
@@ -142,80 +149,6 @@ impl Session {
 
     fn name(&self, id: ClientId) -> &str {
         self.peers.get(&id).map_or("a former participant", |peer| peer.name.as_str())
-    }
-
-    /// Seats a participant.
-    ///
-    /// # Errors
-    /// The room is full, or the offer is not acceptable.
-    pub fn join(&mut self, now: Instant, join: Join) -> Result<Joined, JoinError> {
-        self.now = now;
-        let earlier = join.resume.as_ref().and_then(|token| {
-            let seated = self.peers.values().find(|peer| peer.resume == *token).map(|peer| peer.id);
-            seated.or_else(|| self.left.iter().find(|(left, ..)| left == token).map(|(_, id, _)| *id))
-        });
-        if self.peers.len() >= MOST_MEMBERS && earlier.is_none_or(|id| !self.peers.contains_key(&id)) {
-            return Err(JoinError::Full);
-        }
-        let mut rtc = Rtc::builder()
-            .clear_codecs()
-            .enable_vp8(true)
-            .enable_opus(true, false)
-            .set_ice_lite(true)
-            .set_rtp_mode(true)
-            .enable_bwe(Some(Bitrate::kbps(500)))
-            .set_stats_interval(Some(STATS))
-            .build(now);
-        let candidate = Candidate::host(self.address, "udp").map_err(|_| JoinError::Offer)?;
-        rtc.add_local_candidate(candidate);
-        let answer = rtc.sdp_api().accept_offer(join.offer).map_err(|_| JoinError::Offer)?;
-        if let Some(id) = earlier {
-            self.remove(id);
-        }
-        let id = earlier.unwrap_or_else(|| self.free_number());
-        self.left.retain(|(_, other, _)| *other != id);
-        let name: String = join.name.chars().filter(|letter| !letter.is_control()).take(32).collect();
-        let name = if name.trim().is_empty() { format!("guest {}", id.0) } else { name };
-        let verb = if earlier.is_some() { "is back" } else { "joined" };
-        self.note(format!("{name} {verb}"));
-        self.room.join(self.when(), id, 1.0);
-        self.peers.insert(id, Peer::new(id, name, join.host, join.token, rtc, now));
-        self.mutate(id, |_| {});
-        self.handle_events();
-        Ok(Joined { id: id.0, answer })
-    }
-
-    /// A number that no seat has. There are more numbers than seats.
-    fn free_number(&self) -> ClientId {
-        let taken =
-            |id: &ClientId| self.peers.contains_key(id) || self.left.iter().any(|(_, left, _)| left == id);
-        (1..u16::MAX).map(ClientId).find(|id| !taken(id)).unwrap_or(ClientId(0))
-    }
-
-    /// Ends the seat of a resume token at once, as a page does when it is closed.
-    pub fn leave(&mut self, now: Instant, token: &str) {
-        self.now = now;
-        if let Some(id) = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id) {
-            self.part(id, "left");
-        }
-    }
-
-    /// Answers a new offer of a seated participant, as after a change of its network (ICE restart); its media go on.
-    ///
-    /// # Errors
-    /// The token seats no participant, or the offer is not acceptable.
-    pub fn restart(&mut self, now: Instant, token: &str, offer: SdpOffer) -> Result<SdpAnswer, JoinError> {
-        self.now = now;
-        let id = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id);
-        let id = id.ok_or(JoinError::Gone)?;
-        let mut answer = Err(JoinError::Offer);
-        self.mutate(id, |rtc| answer = rtc.sdp_api().accept_offer(offer).map_err(|_| JoinError::Offer));
-        if answer.is_ok() {
-            let name = self.name(id).to_owned();
-            self.note(format!("{name} changes its network"));
-        }
-        self.handle_events();
-        answer
     }
 
     /// Changes the policy.
@@ -370,16 +303,7 @@ impl Session {
                     }
                 }
                 Event::ChannelData(data) => self.on_message(id, &data.data),
-                Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => {
-                    let now = self.now;
-                    let fell = self.peers.get_mut(&id).is_some_and(|peer| {
-                        let sent = peer.sent.rate();
-                        peer.downlink.take(now, estimate.as_f64(), sent)
-                    });
-                    if fell {
-                        self.report_downlink(id);
-                    }
-                }
+                Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
                 Event::PeerStats(stats) => {
                     if let Some(peer) = self.peers.get_mut(&id) {
                         peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
@@ -404,12 +328,44 @@ impl Session {
         }
     }
 
+    /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client.
+    fn on_estimate(&mut self, id: ClientId, kind: BweKind) {
+        let now = self.now;
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let (estimate, remb) = match (kind, peer.feedback) {
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) => (estimate.as_f64(), false),
+            (BweKind::Remb { estimate, mid }, Feedback::Remb) => {
+                (peer.sum_rembs(now, mid, estimate.as_f64()), true)
+            }
+            _ => return,
+        };
+        // A client's estimate falls with what is sent, too.
+        let sent = if remb { peer.sent.least() } else { peer.sent.rate() };
+        let fell = peer.downlink.take(now, estimate, sent);
+        if remb {
+            self.try_next(id);
+        }
+        if fell {
+            self.report_downlink(id);
+        }
+    }
+
+    /// Tries the next layer on a downlink that only its client estimates: its estimate rises to a multiple of what arrives, and padding needs
+    /// reports on each packet, so that the next layer is the probe. The trial ends when the estimate falls.
+    fn try_next(&mut self, id: ClientId) {
+        let now = self.now;
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let tried = peer.probe.map_or(0.0, |rate| rate * TRIED);
+        peer.trial = if peer.downlink.is_full(now) { 0.0 } else { peer.trial.max(tried) };
+    }
+
     fn report_downlink(&mut self, id: ClientId) {
         let when = self.when();
         let Some(peer) = self.peers.get(&id) else { return };
         if peer.downlink.rate() > 0.0 {
             // Sound goes first: pictures share what it leaves.
-            let rate = BitRate::from_bps_f64((peer.downlink.rate() - peer.sound.rate()).max(0.0));
+            let known = peer.downlink.rate().max(peer.trial);
+            let rate = BitRate::from_bps_f64((known - peer.sound.rate()).max(0.0));
             let kind = peer.downlink.kind(self.now, peer.sent.rate());
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }
@@ -447,4 +403,5 @@ pub(crate) const fn policy_name(policy: RoomPolicy) -> &'static str {
 
 mod decide;
 mod media;
+mod seats;
 mod state;

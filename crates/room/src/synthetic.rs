@@ -14,8 +14,14 @@ use str0m::channel::ChannelId;
 use str0m::format::Codec;
 use str0m::media::{Direction, MediaKind, Mid, Pt, Rid, Simulcast, SimulcastLayer};
 use str0m::net::{Protocol, Receive};
-use str0m::rtp::{ExtensionValues, RtpWrite};
+use str0m::rtp::{ExtensionValues, RtpWrite, Vp8Descriptor};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
+
+use crate::offer::PADDING;
+use counts::Numbers;
+pub use counts::{Counts, Equipment};
+
+mod counts;
 
 /// Frames per second.
 const FPS: f64 = 25.0;
@@ -57,9 +63,6 @@ const LAYERS: [Pattern; CAMERA_LAYERS] = [
     },
 ];
 
-/// The stream of padding, which the room knows no layer of. A browser pads a layer's own stream, or repeats its packets; str0m has no call for either.
-const PADDING: &str = "pad";
-
 #[derive(Debug)]
 struct Sending {
     rid: Rid,
@@ -67,44 +70,6 @@ struct Sending {
     picture: u16,
     key: bool,
     on: bool,
-}
-
-/// Equipment of a synthetic participant.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Equipment {
-    /// Bitrate of its camera at best, bit/s.
-    pub camera: f64,
-    /// Sections on which it watches.
-    pub slots: usize,
-    /// Sections on which it hears; 0 for none, and no microphone.
-    pub ears: usize,
-    /// Whether it has this room's data channel: one without, as a foreign client, is held by REMB.
-    pub channel: bool,
-}
-
-/// Counts of a synthetic participant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Bytes of video received.
-    pub received: u64,
-    /// Packets of video received.
-    pub packets: u64,
-    /// Bytes of video sent.
-    pub sent: u64,
-    /// Bytes of padding sent beside it.
-    pub padded: u64,
-    /// Packets of sound sent.
-    pub spoken: u64,
-    /// Packets of sound received.
-    pub heard: u64,
-    /// Notices followed.
-    pub notices: u64,
-    /// REMBs followed.
-    pub rembs: u64,
-    /// Key frames asked of it.
-    pub keys: u64,
-    /// Views with at least one reason.
-    pub reasons: u64,
 }
 
 /// A synthetic participant.
@@ -132,6 +97,10 @@ pub struct Synthetic {
     limit: f64,
     notice: u64,
     counts: Counts,
+    /// For each section: what arrives by its numbers.
+    numbers: BTreeMap<Mid, Numbers>,
+    /// Picture ids have 7 bits.
+    short: bool,
     /// For each section on which it watches: the latest packet, and the longest time without one.
     gaps: BTreeMap<Mid, (Instant, Duration)>,
     view: Option<Value>,
@@ -161,6 +130,28 @@ impl Synthetic {
         address: SocketAddr,
         equipment: Equipment,
     ) -> Result<(Self, SdpOffer), RtcError> {
+        Self::of(now, address, equipment, &LAYERS.map(|layer| layer.name))
+    }
+
+    /// Makes a participant whose layers have names of its own, the smallest first, and stand in its offer the largest first.
+    ///
+    /// # Errors
+    /// Nothing can be offered.
+    pub fn named(
+        now: Instant,
+        address: SocketAddr,
+        equipment: Equipment,
+        names: [&str; CAMERA_LAYERS],
+    ) -> Result<(Self, SdpOffer), RtcError> {
+        Self::of(now, address, equipment, &names)
+    }
+
+    fn of(
+        now: Instant,
+        address: SocketAddr,
+        equipment: Equipment,
+        names: &[&str; CAMERA_LAYERS],
+    ) -> Result<(Self, SdpOffer), RtcError> {
         let mut rtc = Rtc::builder()
             .clear_codecs()
             .enable_vp8(true)
@@ -173,7 +164,11 @@ impl Synthetic {
         }
         let mut change = rtc.sdp_api();
         let mut simulcast = Simulcast::new();
-        for name in LAYERS.iter().map(|layer| layer.name).chain([PADDING]) {
+        let mut order = *names;
+        if LAYERS.iter().zip(names).any(|(layer, name)| layer.name != *name) {
+            order.reverse();
+        }
+        for name in order.into_iter().chain([PADDING]) {
             simulcast.add_send_layer(SimulcastLayer::new(name));
         }
         let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
@@ -192,15 +187,9 @@ impl Synthetic {
         let Some((offer, pending)) = change.apply() else {
             return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
         };
-        let layers = LAYERS
+        let layers = names
             .iter()
-            .map(|layer| Sending {
-                rid: Rid::from(layer.name),
-                sequence: 1000,
-                picture: 0,
-                key: true,
-                on: true,
-            })
+            .map(|name| Sending { rid: Rid::from(*name), sequence: 1000, picture: 0, key: true, on: true })
             .collect();
         let own = Self {
             rtc,
@@ -223,6 +212,8 @@ impl Synthetic {
             limit: 0.0,
             notice: 0,
             counts: Counts::default(),
+            numbers: BTreeMap::new(),
+            short: false,
             gaps: BTreeMap::new(),
             view: None,
             datagrams: VecDeque::new(),
@@ -412,9 +403,19 @@ impl Synthetic {
                 let ssrc = packet.header.ssrc;
                 let mid = self.rtc.direct_api().stream_rx(&ssrc).map(|stream| stream.mid());
                 let media = mid.and_then(|mid| self.rtc.media(mid));
+                let numbers = mid.map(|mid| self.numbers.entry(mid).or_default());
                 if media.is_some_and(|media| media.kind() == MediaKind::Audio) {
                     self.counts.heard += 1;
+                    if let Some(numbers) = numbers {
+                        self.counts.disordered += numbers.hear(*packet.seq_no, packet.header.timestamp);
+                        self.counts.missed = self.numbers.values().map(Numbers::missed).sum();
+                    }
                     return;
+                }
+                let descriptor = Vp8Descriptor::parse(&packet.payload).ok();
+                if let (Some(numbers), Some(picture)) = (numbers, descriptor.and_then(|one| one.picture_id()))
+                {
+                    self.counts.breaks += numbers.see(*packet.seq_no, picture);
                 }
                 self.counts.packets += 1;
                 self.counts.received += packet.payload.len() as u64;
@@ -486,6 +487,9 @@ impl Synthetic {
                 // Payload descriptor of RFC 7741: extended, start of partition, a picture id of 15 bits.
                 let first = if part == 0 { 0x90 } else { 0x80 };
                 let mut payload = vec![first, 0x80, 0x80 | (picture >> 8) as u8, picture as u8];
+                if self.short {
+                    payload.splice(2.., [picture as u8 & 0x7f]);
+                }
                 payload.extend_from_slice(bytes);
                 let layer = &mut self.layers[index];
                 layer.sequence += 1;
@@ -536,6 +540,21 @@ impl Synthetic {
         self.mutate(|rtc| {
             if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
                 stream.write_rtp(write);
+            }
+        });
+    }
+
+    /// Sends picture ids of 7 bits from now on, as old encoders do.
+    pub fn shorten_pictures(&mut self) {
+        self.short = true;
+    }
+
+    /// Reports an estimate of its own for its downlink, bit/s, as clients without reports on each packet do.
+    pub fn estimate_by_remb(&mut self, rate: f64) {
+        let Some(mid) = self.gaps.keys().next().copied() else { return };
+        self.mutate(|rtc| {
+            if let Some(stream) = rtc.direct_api().stream_rx_by_mid(mid, None) {
+                stream.request_remb(Bitrate::bps(rate as u64));
             }
         });
     }

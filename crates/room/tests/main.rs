@@ -4,6 +4,8 @@ mod allocator;
 mod clients;
 mod faults;
 mod loopback;
+mod numbers;
+mod offers;
 mod parsers;
 mod virtual_time;
 mod web;

@@ -9,6 +9,7 @@ use airbound_room::link::Link;
 use airbound_room::session::{Join, Session};
 use airbound_room::synthetic::{Equipment, Synthetic};
 use airbound_senders::conference::room::RoomConfig;
+use str0m::change::SdpOffer;
 
 /// A datagram under way: whether it goes to the room, its bytes.
 pub(crate) type Datagram = (bool, Vec<u8>);
@@ -133,10 +134,20 @@ impl World {
 
     /// Adds a participant of some equipment and clock.
     pub(crate) fn seat(&mut self, equipment: Equipment, rate: f64, clock: Clock) {
-        let number = self.guests.len() + 1;
-        let address: SocketAddr = format!("10.1.{number}.1:4000").parse().expect("an address");
         let local = self.start + clock.ahead + (self.now - self.start).mul_f64(clock.speed);
-        let (mut synthetic, offer) = Synthetic::equipped(local, address, equipment).expect("an offer");
+        let made = Synthetic::equipped(local, self.next_address(), equipment).expect("an offer");
+        self.seat_made(made, rate, clock);
+    }
+
+    /// The address of the next participant.
+    pub(crate) fn next_address(&self) -> SocketAddr {
+        format!("10.1.{}.1:4000", self.guests.len() + 1).parse().expect("an address")
+    }
+
+    /// Adds a participant that was made with its offer at the next address.
+    pub(crate) fn seat_made(&mut self, made: (Synthetic, SdpOffer), rate: f64, clock: Clock) {
+        let number = self.guests.len() + 1;
+        let (address, (mut synthetic, offer)) = (self.next_address(), made);
         let join = Join {
             name: format!("guest {number}"),
             host: false,

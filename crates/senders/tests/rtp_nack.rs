@@ -104,7 +104,7 @@ fn a_retransmission_or_a_repair_ahead_of_the_newest_opens_no_gap_and_leaves_none
 }
 
 #[test]
-fn the_history_answers_once_in_a_round_trip_and_forgets_after_a_second() {
+fn the_history_answers_once_in_a_round_trip_and_forgets_after_three_seconds() {
     let mut history = RetransmissionHistory::new(HistoryConfig::default()).expect("valid");
     history.on_round_trip(Span::from_millis(50));
     history.on_sent(at(0), 7, "seven");
@@ -114,8 +114,36 @@ fn the_history_answers_once_in_a_round_trip_and_forgets_after_a_second() {
     assert_eq!(history.request(at(109), 7), None);
     assert_eq!(history.request(at(110), 7), Some(&"seven"));
     history.on_resent(at(110), 7);
-    assert_eq!(history.request(at(1111), 7), None);
+    // Sent again at 110 ms: kept for kPacketCullingDelayFactor times 1 s, as it is the only one.
+    assert_eq!(history.request(at(3109), 7), Some(&"seven"));
+    history.on_resent(at(3109), 7);
+    assert_eq!(history.request(at(6109), 7), None);
     assert!(history.is_empty());
+}
+
+#[test]
+fn a_second_is_the_least_time_and_600_packets_or_three_seconds_the_most() {
+    // A call of 280 packets a second: at 2.2 s there are 616 of them.
+    let sent = |until: u64| {
+        let mut history = RetransmissionHistory::new(HistoryConfig::default()).expect("valid");
+        let times =
+            (0..).map(|sequence| (sequence, sequence * 1000 / 280)).take_while(|(_, ms)| *ms <= until);
+        times.for_each(|(sequence, ms)| history.on_sent(at(ms), sequence, sequence));
+        history
+    };
+    assert_eq!(sent(714).request(at(1001), 0), Some(&0), "200 packets later, and more than a second");
+    assert_eq!(sent(2000).request(at(2100), 0), Some(&0));
+    assert_eq!(sent(2200).request(at(2200), 0), None, "more than 600 packets");
+    assert_eq!(sent(2200).len(), 600);
+    // 700 packets at once are kept for a second.
+    let mut burst = RetransmissionHistory::new(HistoryConfig::default()).expect("valid");
+    (0..700).for_each(|sequence| burst.on_sent(at(0), sequence, sequence));
+    assert_eq!(burst.request(at(999), 0), Some(&0));
+    assert_eq!(
+        (burst.request(at(1000), 1).copied(), burst.len()),
+        (Some(1), 700),
+        "one that waits is kept, with those behind it"
+    );
 }
 
 #[test]
@@ -146,4 +174,7 @@ fn nonsense_is_refused() {
     let wrong = HistoryConfig { age: Span::ZERO, ..HistoryConfig::default() };
     let sentence = RetransmissionHistory::<()>::new(wrong).expect_err("too short").to_string();
     assert_eq!(sentence, "history.age is 0 ms; allowed is 1 ms to 1 min");
+    let wrong = HistoryConfig { culling: 0, ..HistoryConfig::default() };
+    let sentence = RetransmissionHistory::<()>::new(wrong).expect_err("no time").to_string();
+    assert_eq!(sentence, "history.culling is 0; allowed is 1 to 100");
 }

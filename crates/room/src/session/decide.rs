@@ -32,6 +32,7 @@ impl Session {
         };
         let gone: Vec<_> = self.peers.values().filter_map(|peer| Some((peer.id, gone(peer)?))).collect();
         gone.into_iter().for_each(|(id, why)| self.part(id, why));
+        self.order_layers();
         for peer in self.peers.values_mut() {
             peer.messages = 0;
             peer.received.tick();
@@ -76,12 +77,31 @@ impl Session {
         }
         let ids: Vec<ClientId> = self.peers.keys().copied().collect();
         for id in &ids {
+            if self
+                .peers
+                .get(id)
+                .is_some_and(|peer| peer.feedback == Feedback::Remb && peer.downlink.rate() > 0.0)
+            {
+                self.try_next(*id);
+            }
             self.report_downlink(*id);
             self.show(*id);
         }
         for id in &ids {
             self.want(*id);
             self.tell_view(*id);
+        }
+    }
+
+    /// Puts the layers of each sender in the order of their sizes; those who watch one go on with it until they get the one they want.
+    fn order_layers(&mut self) {
+        let ordered: Vec<_> =
+            self.peers.values_mut().filter_map(|peer| Some((peer.id, peer.order_layers()?))).collect();
+        for (id, places) in ordered {
+            let slots = self.peers.values_mut().flat_map(|peer| &mut peer.slots);
+            for slot in slots.filter(|slot| slot.source == Some(id)) {
+                slot.current = slot.current.map(|layer| places[usize::from(layer)] as u8);
+            }
         }
     }
 
@@ -137,17 +157,21 @@ impl Session {
                 }
                 Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
                 Some(Action::Begin { member, rate }) => {
-                    let rate = Bitrate::bps(rate.as_bps());
-                    self.mutate(member, |rtc| rtc.bwe().reset(rate));
+                    match self.peers.get_mut(&member) {
+                        Some(peer) if peer.feedback == Feedback::Remb => {
+                            peer.trial = peer.trial.max(rate.as_bps() as f64);
+                        }
+                        _ => self.mutate(member, |rtc| rtc.bwe().reset(Bitrate::bps(rate.as_bps()))),
+                    }
                     let name = self.name(member).to_owned();
                     self.note(format!(
                         "{name}'s downlink is estimated anew, as nothing is lost and nothing waits"
                     ));
                 }
                 Some(Action::Probe { member, rate }) => {
-                    if let Some(peer) = self.peers.get_mut(&member) {
-                        peer.probe = rate.map(|rate| rate.as_bps() as f64);
-                    }
+                    let rate = rate.map(|rate| rate.as_bps() as f64);
+                    let Some(peer) = self.peers.get_mut(&member) else { continue };
+                    peer.probe = rate;
                     self.want(member);
                 }
             }

@@ -1,11 +1,11 @@
 //! Packets of media on their way: those that arrive, and the slots and ears on which they leave.
 
-use str0m::media::KeyframeRequestKind;
+use str0m::media::{KeyframeRequestKind, MediaKind};
 use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
 
 use super::*;
 use crate::forward::Arrival;
-use crate::peer::layer_of;
+use crate::vp8;
 
 /// Shortest time between two requests for a key frame of one layer.
 const KEY_INTERVAL: Duration = Duration::from_millis(400);
@@ -13,6 +13,8 @@ const KEY_INTERVAL: Duration = Duration::from_millis(400);
 const SPEECH: i8 = -45;
 /// Bytes around a payload: RTP with extensions, SRTP's tag, UDP, IPv4.
 const HEADERS: usize = 20 + 10 + 28;
+/// Time without a packet after which another stream may take the place of a layer's.
+const SILENCE: Duration = Duration::from_millis(1200);
 
 impl Session {
     /// Asks the sender of a layer for a key frame, not too often.
@@ -48,32 +50,61 @@ impl Session {
         if known.is_none() && peer.streams.len() < 64 {
             peer.streams.insert(*stream, (mid, rid));
         }
-        if Some(mid) == peer.audio {
-            return self.forward_audio(id, packet);
-        }
-        if Some(mid) != peer.video || packet.payload.is_empty() {
+        if packet.payload.is_empty() {
             return;
         }
-        let Some(index) = layer_of(rid) else { return };
+        let Some(kind) = peer.rtc.media(mid).map(|media| media.kind()) else { return };
+        if !peer.is_source(mid, kind) {
+            return;
+        }
+        if kind == MediaKind::Audio {
+            return self.forward_audio(id, packet);
+        }
+        let Some(index) = peer.layer_of(rid) else { return };
         let layer = &mut peer.layers[index];
-        layer.stream = Some(stream);
+        let other = layer.stream != Some(stream);
+        if other && layer.heard.is_some_and(|at| packet.timestamp.saturating_duration_since(at) < SILENCE) {
+            return;
+        }
+        (layer.stream, layer.heard) = (Some(stream), Some(packet.timestamp));
         layer.meter.add(packet.payload.len());
         let Ok(descriptor) = Vp8Descriptor::parse(&packet.payload) else { return };
+        let key = descriptor.starts_keyframe(&packet.payload);
+        if key {
+            layer.area = vp8::key_frame_area(&packet.payload).or(layer.area);
+        }
+        if other {
+            self.forget_stream(id, index as u8);
+        }
         let arrival = Arrival {
             sequence: *packet.seq_no,
             timestamp: packet.header.timestamp,
             at: packet.timestamp,
             descriptor,
-            key: descriptor.starts_keyframe(&packet.payload),
+            key,
         };
         self.forward_video(id, index as u8, &arrival, packet);
     }
 
+    /// Stops forwarding a layer whose stream is another one now: its numbers say nothing of those before.
+    fn forget_stream(&mut self, source: ClientId, layer: u8) {
+        let slots = self.peers.values_mut().flat_map(|peer| &mut peer.slots);
+        for slot in slots.filter(|slot| slot.source == Some(source) && slot.current == Some(layer)) {
+            slot.current = None;
+            slot.continuity.stop();
+        }
+    }
+
     fn forward_video(&mut self, id: ClientId, layer: u8, arrival: &Arrival, packet: &RtpPacket) {
         let mut leaving = Vec::new();
+        // A field of 7 bits holds no id of a viewer's stream.
+        let short = vp8::has_short_picture(&packet.payload);
+        let payload = if short { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
+        let Ok(descriptor) = Vp8Descriptor::parse(&payload) else { return };
+        let mut refused = 0;
         for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
-            let Some(kind) = viewer.video_type else { continue };
             let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
+            let Some(number) = slot.number else { continue };
             if slot.current != Some(layer) {
                 if slot.wanted != Some(layer) || !arrival.key {
                     continue;
@@ -82,28 +113,37 @@ impl Session {
                 slot.current = Some(layer);
                 slot.switches += 1;
             }
-            let Some(departure) = slot.continuity.pass(arrival) else { continue };
-            let mut patch = arrival.descriptor.patch();
+            let Some(departure) = slot.continuity.pass(arrival, short) else { continue };
+            let mut patch = descriptor.patch();
             if let Some(picture) = departure.picture {
                 patch = patch.picture_id(picture);
             }
             if let Some(index) = departure.base_layer {
                 patch = patch.tl0_pic_idx(index);
             }
-            let payload = packet.payload.clone();
-            let mut write = RtpWrite::new(
-                kind,
+            let write = RtpWrite::new(
+                number,
                 departure.sequence.into(),
                 departure.timestamp,
                 packet.timestamp,
-                payload,
+                payload.clone(),
             )
             .marker(packet.header.marker)
             .nackable(true);
-            if let Ok(patch) = patch.build() {
-                write = write.vp8_patch(patch);
+            // Under the numbers of its source it would spoil the pictures before and after it.
+            match patch.build() {
+                Ok(patch) => leaving.push((viewer.id, slot.mid, write.vp8_patch(patch))),
+                Err(_) => refused += 1,
             }
-            leaving.push((viewer.id, slot.mid, write));
+        }
+        if refused > 0 {
+            if self.refused == 0 {
+                let name = self.name(id).to_owned();
+                self.note(format!(
+                    "pictures of {name} have numbers that cannot be continued, and are dropped"
+                ));
+            }
+            self.refused += refused;
         }
         for (viewer, mid, write) in leaving {
             self.forwarded += 1;
@@ -123,23 +163,25 @@ impl Session {
         }
         let mut leaving = Vec::new();
         for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
-            let Some(kind) = viewer.audio_type else { continue };
             let own = viewer.ears.iter().position(|ear| ear.source == Some(id));
             let Some(at) = own.or_else(|| viewer.ears.iter().position(|ear| ear.source.is_none())) else {
                 continue;
             };
             viewer.sound.add(packet.payload.len() + HEADERS);
             let ear = &mut viewer.ears[at];
-            ear.source = Some(id);
-            ear.sequence += 1;
-            let write = RtpWrite::new(
-                kind,
-                ear.sequence.into(),
-                packet.header.timestamp,
-                packet.timestamp,
-                packet.payload.clone(),
-            )
-            .marker(packet.header.marker);
+            let Some(number) = ear.number else { continue };
+            let (sequence, timestamp) = (*packet.seq_no, packet.header.timestamp);
+            if (ear.source, ear.stream) != (Some(id), Some(packet.header.ssrc)) {
+                (ear.source, ear.stream) = (Some(id), Some(packet.header.ssrc));
+                ear.numbering.switch(sequence, timestamp, packet.timestamp);
+            }
+            let Some((sequence, timestamp, _)) = ear.numbering.pass(sequence, timestamp, packet.timestamp)
+            else {
+                continue;
+            };
+            let payload = packet.payload.clone();
+            let write = RtpWrite::new(number, sequence.into(), timestamp, packet.timestamp, payload)
+                .marker(packet.header.marker);
             leaving.push((viewer.id, ear.mid, write));
         }
         for (viewer, mid, write) in leaving {

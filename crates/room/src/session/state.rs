@@ -63,12 +63,17 @@ impl Session {
             EstimateKind::AtLeast => "at-least",
         };
         let (up, down) = (peer.received.rate(), peer.sent.rate());
+        let by = match peer.feedback {
+            Feedback::TransportWide => "server",
+            Feedback::Remb => "client",
+            Feedback::Nothing => "nothing",
+        };
         let mut member = json!({
             "id": id.0,
             "name": peer.name,
             "state": match state { State::Natural => "natural", State::ClientConstrained { .. } => "sender-held", State::ServerConstrained { .. } => "forwarding-held" },
             "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding, "seen": peer.arrivals.estimate().map(bps)},
-            "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "limit": limit},
+            "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "by": by, "limit": limit},
             "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
         });
         if let Some(layers) = peer.taken {
@@ -108,7 +113,7 @@ impl Session {
             "seconds": self.now.saturating_duration_since(self.start).as_secs_f64(),
             "members": members,
             "counts": {
-                "datagrams": self.received, "forwarded": self.forwarded, "decisions": counters.decisions, "raised": counters.raised,
+                "datagrams": self.received, "forwarded": self.forwarded, "refused": self.refused, "decisions": counters.decisions, "raised": counters.raised,
                 "lowered": counters.lowered, "solved": counters.solved, "failed": counters.failed,
             },
             "log": self.log.iter().map(|line| json!([line.at, line.text])).collect::<Vec<_>>(),

@@ -13,13 +13,17 @@ pub struct HistoryConfig {
     pub age: Span,
     /// Least time in round trips: 3 (`kMinPacketDurationRtt`). At most 100.
     pub round_trips: u64,
+    /// Packets beyond which one older than the least time is dropped: 600 (`kMinSendSidePacketHistorySize`). At most 1 000 000.
+    pub usual: usize,
+    /// Multiple of the least time after which a packet is dropped in any case: 3 (`kPacketCullingDelayFactor`). 1 to 100.
+    pub culling: u64,
     /// Upper limit on kept packets: 9600 (`kMaxCapacity`). 1 to 1 000 000.
     pub limit: usize,
 }
 
 impl Default for HistoryConfig {
     fn default() -> Self {
-        Self { age: Span::from_secs(1), round_trips: 3, limit: 9600 }
+        Self { age: Span::from_secs(1), round_trips: 3, usual: 600, culling: 3, limit: 9600 }
     }
 }
 
@@ -33,6 +37,8 @@ impl HistoryConfig {
         ConfigError::check(age, "history.age", self.age, "1 ms to 1 min")?;
         let round_trips = self.round_trips <= 100;
         ConfigError::check(round_trips, "history.round-trips", self.round_trips, "0 to 100")?;
+        ConfigError::check(self.usual <= 1_000_000, "history.usual", self.usual, "0 to 1000000")?;
+        ConfigError::check((1..=100).contains(&self.culling), "history.culling", self.culling, "1 to 100")?;
         ConfigError::check((1..=1_000_000).contains(&self.limit), "history.limit", self.limit, "1 to 1000000")
     }
 }
@@ -114,12 +120,15 @@ impl<T> RetransmissionHistory<T> {
         self.kept.is_empty()
     }
 
-    /// Drops the oldest packets that are too old or too many. Those waiting in the pacer are kept, since the pacer holds them anyway.
+    /// Drops the oldest packets: those beyond the limit, those older than the least time while there are more than usual, and those older than a
+    /// multiple of it. Those waiting in the pacer are kept, since the pacer holds them anyway.
     fn forget(&mut self) {
-        let age = self.config.age.max(self.round_trip * self.config.round_trips);
+        let least = self.config.age.max(self.round_trip * self.config.round_trips);
         while let Some(oldest) = self.kept.first_entry() {
-            let old = self.now - oldest.get().sent > age && !oldest.get().pending;
-            if !old && self.kept.len() <= self.config.limit {
+            let (age, pending) = (self.now - oldest.get().sent, oldest.get().pending);
+            let count = self.kept.len();
+            let old = age >= least * self.config.culling || age >= least && count > self.config.usual;
+            if count <= self.config.limit && (pending || !old) {
                 return;
             }
             self.kept.pop_first();

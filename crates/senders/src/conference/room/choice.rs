@@ -24,6 +24,8 @@ pub(super) struct Wish {
 pub(super) struct Demand {
     /// The part of the downlink estimate that may be filled.
     pub(super) capacity: u64,
+    /// The capacity is that of an estimate, and not assumed.
+    pub(super) measured: bool,
     /// The rate at which the policy holds forwarding.
     pub(super) hold: Option<u64>,
     /// The capacity is no more than a lower bound, so that a first layer may be tried: without any packets it would never be known better.
@@ -108,7 +110,7 @@ mod tests {
     }
 
     fn demand(capacity: u64, wishes: Vec<Wish>) -> Demand {
-        Demand { capacity, hold: None, trial: false, wishes }
+        Demand { capacity, measured: true, hold: None, trial: false, wishes }
     }
 
     #[test]

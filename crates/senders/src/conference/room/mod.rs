@@ -423,6 +423,7 @@ impl Room {
             .values()
             .map(|member| Demand {
                 capacity: member.downlink(&self.config),
+                measured: member.link.down.is_some(),
                 hold: member.link.forwarding_limit().map(BitRate::as_bps),
                 trial: !member.sound.suffers(self.now)
                     && member.link.down.is_none_or(|down| {

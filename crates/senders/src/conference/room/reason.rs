@@ -55,6 +55,8 @@ pub struct Reason {
     pub used: u64,
     /// The viewer's budget, bit/s.
     pub budget: u64,
+    /// The viewer's link has an estimate; else the budget is what a room assumes.
+    pub measured: bool,
     /// Rate of the next layer beyond this one, bit/s.
     pub needs: u64,
 }
@@ -139,7 +141,8 @@ impl Decided {
             }
         };
         let needs = next.map_or(0, |next| wish.rate(Some(next)) - wish.rate(layer));
-        Some(Reason { layer, next, binding, used: demand.used(), budget: demand.budget(), needs })
+        let (used, budget, measured) = (demand.used(), demand.budget(), demand.measured);
+        Some(Reason { layer, next, binding, used, budget, measured, needs })
     }
 }
 
@@ -209,6 +212,12 @@ impl fmt::Display for Reason {
             write!(f, "{step}; {room}: your downlink is held so that your uplink gets more")
         } else if has(Constraint::Capacity) && has(Constraint::Server) {
             write!(f, "{step}; {room}: both your downlink and the server's outbound link bind")
+        } else if has(Constraint::Capacity) && !self.measured {
+            let (used, budget) = (rate(self.used), rate(self.budget));
+            write!(
+                f,
+                "{step}; {used} are in use, and {budget} are assumed for your downlink, which is not measured"
+            )
         } else if has(Constraint::Capacity) {
             write!(f, "{step}; {room} on your downlink")
         } else if has(Constraint::Server) {
