@@ -4,6 +4,7 @@ use std::hash::RandomState;
 use std::net::IpAddr;
 
 use airbound_linux::completions::{self, Fate, RateTry};
+use airbound_linux::fragments::Fragments;
 use airbound_linux::neighbours::{Neighbour, Neighbours};
 use airbound_linux::nfqueue::{Layer, Packet};
 use airbound_linux::packet::{Headers, PriorityMap};
@@ -68,6 +69,7 @@ pub(super) struct Classifier {
     priorities: PriorityMap,
     /// Random keys of the flow hashes (SipHash), so that a remote host cannot construct flows that collide.
     keys: RandomState,
+    fragments: Fragments,
     waiting: Waiting,
     /// The number of the last packet.
     last: u32,
@@ -81,6 +83,7 @@ impl Classifier {
             hosts: Vec::new(),
             priorities,
             keys: RandomState::new(),
+            fragments: Fragments::default(),
             waiting: Waiting::default(),
             last: 0,
         }
@@ -89,7 +92,10 @@ impl Classifier {
     /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
     pub(super) fn arrival(&mut self, packet: &Packet<'_>) -> Arrival {
         self.last = packet.id.0;
-        let headers = Headers::read(packet.head);
+        let mut headers = Headers::read(packet.head);
+        if let Some(headers) = &mut headers {
+            self.fragments.complete(headers);
+        }
         let station = headers.and_then(|headers| self.station(packet, headers.destination));
         let facts = headers.map(|headers| Facts {
             source: headers.source,
