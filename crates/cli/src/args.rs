@@ -406,7 +406,7 @@ pub(crate) struct Report {
     /// Output page [default: report.html in the folder, or here if there are several]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Flow of the headline [default: that of the scenario]
+    /// Flow of the headline [default: that of the scenario; of emulations that of `airbound emulate`]
     #[arg(long, value_name = "FLOW")]
     pub(crate) focus: Option<String>,
     /// Baseline scheme for costs [default: that of the comparison]
@@ -415,6 +415,9 @@ pub(crate) struct Report {
     /// Print every flow of a group in a row of its own
     #[arg(long)]
     pub(crate) members: bool,
+    /// Of emulations show every connection, those of a few packets too
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Open the report in the browser
     #[arg(long)]
     pub(crate) open: bool,

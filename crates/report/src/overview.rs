@@ -133,8 +133,10 @@ impl Comparison {
             .min_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
         let score = |(place, value): (usize, &(Option<f64>, Option<Spread>))| {
             let (share, measured) = *value;
+            let counted = self.schemes.get(place).and_then(|scheme| self.demand_seconds(scheme, group));
+            let of = counted.map_or("the seconds".to_owned(), |seconds| format!("{seconds} seconds"));
             let seconds =
-                share.map_or(String::new(), |share| format!("met in {:.0} % of the seconds", 100.0 * share));
+                share.map_or(String::new(), |share| format!("met in {:.0} % of {of}", 100.0 * share));
             let hidden = self.schemes.get(place).and_then(|scheme| self.hidden(scheme, group));
             let is_refused =
                 self.schemes.get(place).is_some_and(|scheme| self.refusal(scheme, group).is_some());

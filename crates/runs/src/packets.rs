@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use airbound_control::queue::Demand;
 use airbound_record::{Fate, HopRow, PacketRow, RunFolder, Split, TableReader, find_hops};
 use airbound_scenario::{DemandSchedule, Overrides, Scenario};
 use airbound_units::{Instant, Span};
@@ -63,7 +64,18 @@ impl<'a> Packets<'a> {
         }
         let scenario = Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none())?;
         let from = Instant::ZERO + scenario.warm_up;
-        let demands = scenario.flows.into_iter().map(|flow| flow.demand).collect();
+        let summary = folder.summary()?;
+        // By name: the table numbers flows that the scenario does not have, and may number others in another order.
+        let demand = |name: &String| {
+            if let Some(flow) = scenario.flows.iter().find(|flow| flow.name == *name) {
+                return flow.demand.clone();
+            }
+            let demand = summary.flows.iter().find(|flow| flow.name == *name)?.demand?;
+            let latency = Span::from_secs_f64(demand.latency_ms / 1e3);
+            Demand::new(latency, demand.percentile).ok().map(DemandSchedule::always)
+        };
+        let table = TableReader::<PacketRow>::open(&folder.file(PACKETS))?;
+        let demands = table.info().flows.iter().map(demand).collect();
         Ok(Some(Self { folder, from, demands }))
     }
 
