@@ -47,6 +47,56 @@ pub fn leading(runs: &[(String, Run)]) -> Option<String> {
         .or_else(|| most(&|_| true))
 }
 
+/// Ports that Linux gives to clients (`net.ipv4.ip_local_port_range`): by chance another one in each run.
+const BY_CHANCE: std::ops::RangeInclusive<u16> = 32_768..=60_999;
+
+/// Names a connection alike in all emulated runs where its port was given by chance: the only one of its station, direction and transport
+/// in each of several runs that no other run has by its full name. `laptop down udp 37215` is then `laptop down udp`.
+pub fn align(runs: &mut [(String, Run)]) {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for (_, run) in runs.iter() {
+        for (flow, _) in applications(&run.summary) {
+            *counts.entry(flow.name.clone()).or_default() += 1;
+        }
+    }
+    let without_port = |flow: &FlowSummary| {
+        let (start, port) = flow.name.rsplit_once(' ')?;
+        let is_own = counts.get(&flow.name) == Some(&1);
+        let is_by_chance = port.parse().is_ok_and(|port| BY_CHANCE.contains(&port));
+        (is_own && is_by_chance).then(|| start.to_owned())
+    };
+    let candidates: Vec<BTreeMap<String, Vec<String>>> = runs
+        .iter()
+        .map(|(_, run)| {
+            let mut found = BTreeMap::<String, Vec<String>>::new();
+            for (flow, _) in applications(&run.summary) {
+                if let Some(short) = without_port(flow) {
+                    found.entry(short).or_default().push(flow.name.clone());
+                }
+            }
+            found
+        })
+        .collect();
+    let Some((first, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return;
+    };
+    let is_one = |found: &BTreeMap<String, Vec<String>>, short: &String| {
+        found.get(short).is_some_and(|names| names.len() == 1)
+    };
+    let alike = first.keys().filter(|short| {
+        is_one(first, short)
+            && others.iter().all(|other| is_one(other, short))
+            && !counts.contains_key(*short)
+    });
+    for short in alike {
+        for ((_, run), found) in runs.iter_mut().zip(&candidates) {
+            if let Some([name]) = found.get(short).map(Vec::as_slice) {
+                run.rename(name, short);
+            }
+        }
+    }
+}
+
 /// Leaves small connections out of emulated runs, where there are more than a few of them: those that are small in each run which has
 /// them, but for protected ones and for `focus`. The tables then say how many are missing.
 pub fn fold(runs: &mut [(String, Run)], focus: Option<&str>) {
@@ -148,6 +198,38 @@ mod tests {
         );
         let simulated = one_run().schemes[0].clone();
         assert_eq!(leading(&[(simulated.name, simulated.runs[0].clone())]), None);
+    }
+
+    #[test]
+    fn a_port_by_chance_does_not_tell_runs_apart() {
+        let names = |runs: &[(String, Run)]| -> Vec<Vec<String>> {
+            let of =
+                |(_, run): &(String, Run)| run.summary.flows.iter().map(|flow| flow.name.clone()).collect();
+            runs.iter().map(of).collect()
+        };
+        let page = ("a down tcp 8080", 9, 900);
+        let run = |scheme: &str, port: &str| {
+            emulated(
+                scheme,
+                &[page, (&format!("a down udp {port}"), 900, 9000), (&format!("a up udp {port}"), 800, 90)],
+            )
+        };
+        let mut runs = [run("fifo", "37215"), run("linux", "50001")];
+        align(&mut runs);
+        let expected = ["own", "a down tcp 8080", "a down udp", "a up udp"];
+        assert_eq!(names(&runs), [expected, expected]);
+        assert_eq!(leading(&runs).as_deref(), Some("a down udp"));
+        // A service has its port in all runs, or is no client's; two of a kind cannot be told apart.
+        for ports in [["51820", "51820"], ["9", "61001"]] {
+            let mut runs = [run("fifo", ports[0]), run("linux", ports[1])];
+            let before = names(&runs);
+            align(&mut runs);
+            assert_eq!(names(&runs), before);
+        }
+        let two = [("a up udp 40000", 9, 9), ("a up udp 40001", 9, 9)];
+        let mut runs = [emulated("fifo", &two), emulated("linux", &[("a up udp 40002", 9, 9)])];
+        align(&mut runs);
+        assert_eq!(names(&runs)[1], ["own", "a up udp 40002"]);
     }
 
     /// The flows that are shown, and the words on the others.

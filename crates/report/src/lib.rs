@@ -26,7 +26,7 @@ mod verdict;
 
 pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Panels, Split, Tails};
 pub use comparison::{Comparison, SchemeRuns};
-pub use connections::{fold, leading};
+pub use connections::{align, fold, leading};
 pub use error::ReportError;
 pub use explain::explain;
 pub use facts::{Facts, FlowFacts, Site};

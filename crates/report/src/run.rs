@@ -148,6 +148,18 @@ impl Run {
         })
     }
 
+    /// Gives a flow another name.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(flow) = self.summary.flows.iter_mut().find(|flow| flow.name == from) {
+            to.clone_into(&mut flow.name);
+        }
+        let applications = self.summary.emulation.iter_mut().flat_map(|emulation| &mut emulation.flows);
+        applications.filter(|flow| flow.name == from).for_each(|flow| to.clone_into(&mut flow.name));
+        if let Some(number) = self.numbers.remove(from) {
+            self.numbers.insert(to.to_owned(), number);
+        }
+    }
+
     /// Number of a flow in the tables: by its name there, and of a run without tables its position in the summary.
     pub(crate) fn number(&self, flow: &str) -> Option<u32> {
         if !self.numbers.is_empty() {

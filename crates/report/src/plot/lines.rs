@@ -24,12 +24,17 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     Some(values.fold((first, first), |(low, high), value| (low.min(value), high.max(value))))
 }
 
-/// Draws a line, interrupted where it has no point.
+/// Draws a line, interrupted where it has no point; a point alone is a short dash.
 fn draw(svg: &mut Svg, number: usize, line: &Line, (x, y): (&Scale, &Scale)) {
     svg.open_series(&series(number), &line.name);
     for piece in line.points.split(Option::is_none).filter(|piece| !piece.is_empty()) {
-        let piece = piece.iter().flatten();
-        svg.path("line", piece.map(|(across, up)| (x.place(*across), y.place(y.clamp(*up)))));
+        let place = |(across, up): &(f64, f64)| (x.place(*across), y.place(y.clamp(*up)));
+        if let [Some(alone)] = piece {
+            let (across, up) = place(alone);
+            svg.path("line", [(across - 1.5, up), (across + 1.5, up)]);
+        } else {
+            svg.path("line", piece.iter().flatten().map(place));
+        }
     }
     svg.close("g");
 }
@@ -190,6 +195,17 @@ pub(crate) fn panels(chart: &Panels) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_point_alone_is_seen() {
+        let points = vec![Some((0.0, 1.0)), None, Some((2.0, 1.0)), Some((3.0, 2.0)), Some((4.0, 2.0))];
+        let line = Line { name: "a".to_owned(), points };
+        let drawn = panels(&Panels { y: "y".to_owned(), panels: vec![(line, Vec::new())], level: None });
+        let paths: Vec<&str> = drawn[0].split("<polyline class=\"line\" points=\"").skip(1).collect();
+        let counts =
+            paths.iter().map(|path| path.split('"').next().map_or(0, |points| points.split(' ').count()));
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 3]);
+    }
 
     #[test]
     fn texts_of_one_plot_are_as_large_as_those_of_several() {
