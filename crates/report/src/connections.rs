@@ -6,7 +6,7 @@ use airbound_record::{FlowSummary, Summary};
 
 use crate::comparison::{Comparison, SchemeRuns};
 use crate::groups::Group;
-use crate::run::Run;
+use crate::run::{Folded, Run};
 
 /// A connection is small if it sent at most so many packets, and at most this share of the packets of the largest one: the exchange of
 /// a page, a refused attempt, a control connection.
@@ -14,15 +14,6 @@ const SMALL_PACKETS: u64 = 30;
 const SMALL_SHARE: f64 = 0.01;
 /// So few are shown all the same: a line in their place saves nothing.
 const FEW: usize = 4;
-
-/// Small connections that are left out of the tables and plots of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Folded {
-    /// Their number.
-    pub(crate) count: usize,
-    /// Packets of the largest of them.
-    pub(crate) most: u64,
-}
 
 /// The flows of applications in a run, each with the bytes that it delivered.
 fn applications(summary: &Summary) -> impl Iterator<Item = (&FlowSummary, u64)> {

@@ -9,8 +9,16 @@ use airbound_record::{
 };
 use airbound_units::Span;
 
-use crate::connections::Folded;
 use crate::error::ReportError;
+
+/// Small connections that are left out of the tables and plots of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Folded {
+    /// Their number.
+    pub(crate) count: usize,
+    /// Packets of the largest of them.
+    pub(crate) most: u64,
+}
 
 /// The data of one run. Its memory depends on the length of the time series, not on the number of packets.
 #[derive(Debug, Clone)]
@@ -24,7 +32,7 @@ pub struct Run {
     scheme: Option<String>,
     /// Numbers of flows in the tables, by name: the summary leaves out flows that carried nothing. Empty without tables.
     numbers: BTreeMap<String, u32>,
-    /// Connections that were folded, if any.
+    /// Connections that were left out, if any.
     pub(crate) folded: Option<Folded>,
     /// Sorted by flow.
     distributions: Vec<DistributionRow>,
