@@ -248,6 +248,44 @@ mod tests {
     }
 
     #[test]
+    fn fragments_match_as_their_datagram() {
+        let rule = |text: &str| Rule {
+            name: text.to_owned(),
+            condition: text.parse().expect("a condition"),
+            demand: airbound_control::queue::Demand::new(Span::from_millis(20), 95.0).expect("a demand"),
+            rate: None,
+        };
+        let mut classifier = Classifier::new(vec![rule("udp sport 5001")], "6.12.0");
+        let mut arrival = |identification: u8, offset: u8, more: bool| {
+            let mut head = vec![0x45, 0, 0, 28, 0, identification, if more { 0x20 } else { 0 }, offset];
+            head.extend([64, 17, 0, 0, 10, 1, 0, 2, 10, 0, 0, 11]);
+            head.extend(if offset == 0 { [0x13, 0x89, 0xc0, 1, 0, 8, 0, 0] } else { [0; 8] });
+            classifier.arrival(&Packet {
+                id: airbound_linux::nfqueue::PacketId(1),
+                layer: Layer::Network,
+                ethertype: 0x0800,
+                head: &head,
+                length: ByteCount::new(28),
+                is_super_packet: false,
+                in_interface: 1,
+                out_interface: 2,
+                link_header: &[],
+                vlan: None,
+                source: None,
+                mark: 0,
+                priority: 0,
+            })
+        };
+        let first = arrival(7, 0, true);
+        assert_eq!(first.rule, Some(0));
+        for (offset, more) in [(185, true), (200, false)] {
+            let later = arrival(7, offset, more);
+            assert_eq!((later.rule, later.flow), (first.rule, first.flow), "{offset}");
+        }
+        assert_eq!(arrival(8, 185, false).rule, None, "of another datagram");
+    }
+
+    #[test]
     fn a_super_packet_becomes_as_many_frames_as_the_kernel_makes() {
         // TCP over IPv4 with timestamps: 52 B of headers, segments of 1448 B.
         for (segments, last) in [(1, 100), (1, 1448), (2, 1), (2, 1448), (44, 1448)] {

@@ -264,6 +264,9 @@ fn share(share: Option<f64>) -> String {
     share.map_or("none".to_owned(), |share| format!("{:.2} %", share * 100.0))
 }
 
+/// Flows that a sentence names.
+const MOST_NAMES: usize = 20;
+
 /// Writes the report, and prints results.
 fn tell(
     finished: &Finished,
@@ -284,14 +287,15 @@ fn tell(
     let comparison = Comparison::new(runs, focus.as_deref(), None)?.with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
-    if let (Some(name), None) = (&run.focus, wanted) {
-        let known: Vec<&str> = finished.summary.flows.iter().map(|flow| flow.name.as_str()).collect();
+    if let (Some(name), None, false) = (&run.focus, wanted, verbosity.quiet) {
+        let known = finished.summary.flows.iter().map(|flow| flow.name.as_str());
+        let known: Vec<&str> = known.take(MOST_NAMES).collect();
         output::remark(&format!(
-            "airbound: --focus {name}: no such flow came; flows are {}",
+            "airbound: --focus {name}: there was no such flow; flows are {}",
             known.join(", ")
         ));
     }
-    for condition in &finished.unmet {
+    for condition in finished.unmet.iter().filter(|_| !verbosity.quiet) {
         output::remark(&format!(
             "airbound: --protect \"{condition}\": no connection began with such a packet, so nothing was protected by it"
         ));
