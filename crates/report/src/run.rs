@@ -139,7 +139,7 @@ impl Run {
             let row = row?;
             let before = hops.remove(&row.packet).unwrap_or_default();
             if let Some(split) = Split::over(&before, &row) {
-                flows.entry(row.flow).or_insert_with(FlowLatency::new).record(&split);
+                flows.entry(row.flow).or_default().record(&split);
             }
         }
         Ok(flows.iter().flat_map(|(number, flow)| flow.rows(*number)).collect())

@@ -62,12 +62,18 @@ impl<'a> Packets<'a> {
         if folder.existing(PACKETS).is_none() {
             return Ok(None);
         }
-        let scenario = Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none())?;
-        let from = Instant::ZERO + scenario.warm_up;
         let summary = folder.summary()?;
+        let scenario = match Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none()) {
+            Ok(scenario) => Some(scenario),
+            // Of an emulation all flows of the scenario may have been left out; applications begin after the warm-up.
+            Err(_) if summary.emulation.is_some() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let from = Instant::ZERO + scenario.as_ref().map_or(Span::ZERO, |scenario| scenario.warm_up);
         // By name: the table numbers flows that the scenario does not have, and may number others in another order.
         let demand = |name: &String| {
-            if let Some(flow) = scenario.flows.iter().find(|flow| flow.name == *name) {
+            let written = || scenario.as_ref()?.flows.iter().find(|flow| flow.name == *name);
+            if let Some(flow) = written() {
                 return flow.demand.clone();
             }
             let demand = summary.flows.iter().find(|flow| flow.name == *name)?.demand?;

@@ -223,7 +223,7 @@ fn fragments_belong_to_their_connection_and_a_name_is_the_service() {
                 "--focus",
                 "near up udp 61001",
             ][..],
-            &["--protect", "udp dport 61001", "--protect", "tcp dport 9", "--p95", "30ms"],
+            &["--protect", "udp dport 61001", "--protect", "tcp dport 9", "--p95", "30ms", "--log-packets"],
             &["--", "sh", "-c", &ask],
         ]
         .concat(),
@@ -264,6 +264,13 @@ fn fragments_belong_to_their_connection_and_a_name_is_the_service() {
     let table = TableReader::<SeriesRow>::open(&emulator.place.path("out/series.parquet")).expect("a table");
     let named: Vec<&String> = table.info().flows.iter().filter(|name| !name.is_empty()).collect();
     assert_eq!(named, ["film", names[0], names[1]]);
+    let late = Command::new(env!("CARGO_BIN_EXE_airbound"))
+        .args(["explain", "out", "--late"])
+        .current_dir(emulator.place.path("."))
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&late.stdout);
+    assert!(said.contains("near up udp 61001"), "its demand is known by name: {said} {late:?}");
     let output = Command::new(env!("CARGO_BIN_EXE_airbound"))
         .args(["report", "out", "--out", "page.html"])
         .current_dir(emulator.place.path("."))
