@@ -169,6 +169,12 @@ class RunResult:
 
     @cached_property
     def _focus(self) -> str | None:
+        applications = self.summary.get("emulation", {}).get("flows", [])
+        if applications:
+            # As `airbound emulate`: the protected connection, else the largest one.
+            protected = {flow["name"] for flow in self.summary["flows"] if "demand" in flow}
+            most = max(applications, key=lambda flow: (flow["name"] in protected, flow.get("delivered_bytes", 0)))
+            return str(most["name"])
         try:
             return self.scenario.focus
         except _native.ScenarioError:

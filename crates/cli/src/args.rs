@@ -409,7 +409,7 @@ pub(crate) struct Report {
     /// Output page [default: report.html in the folder, or here if there are several]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Flow of the headline [default: that of the scenario]
+    /// Flow of the headline [default: that of the scenario; of emulations that of `airbound emulate`]
     #[arg(long, value_name = "FLOW")]
     pub(crate) focus: Option<String>,
     /// Baseline scheme for costs [default: that of the comparison]
@@ -418,7 +418,7 @@ pub(crate) struct Report {
     /// Print every flow of a group in a row of its own
     #[arg(long)]
     pub(crate) members: bool,
-    /// Print all sentences and tables of several schemes, in place of a screen
+    /// Print all: every table of several schemes, every connection of emulated programs
     #[arg(long)]
     pub(crate) full: bool,
     /// Open the report in the browser

@@ -2,7 +2,6 @@
 //! place of ns-3 in the container layout of quic-network-simulator.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use airbound_linux::forward::Forwarder;
 use airbound_linux::namespace::{set_exact_timers, set_real_time};
@@ -13,7 +12,7 @@ use airbound_units::{Instant, Span};
 use crate::bridge::Bridge;
 use crate::clock::Clock;
 use crate::emulation::{
-    Class, Finished, LONGEST, REPORT, Status, capture_of, status, summary, with_contents,
+    Class, Finished, LONGEST, REPORT, Status, Stop, capture_of, status, summary, with_contents,
 };
 use crate::error::EmulateError;
 use crate::hosts::Hosts;
@@ -104,7 +103,7 @@ impl Opening {
     /// A device fails, or the folder cannot be written; nothing remains then.
     pub fn run(
         self,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
         ready: impl FnOnce(),
         mut report: impl FnMut(Status),
     ) -> Result<Finished, EmulateError> {
@@ -129,7 +128,7 @@ impl Opening {
             })?;
             let now = airbound_linux::now();
             let is_over = request.limit.is_some_and(|limit| now.since(began) >= limit);
-            if is_over || stop.load(Ordering::Relaxed) || run.now() >= run.end() {
+            if is_over || stop.is_asked() || run.now() >= run.end() {
                 break;
             }
             if now >= next_report {
@@ -137,12 +136,12 @@ impl Opening {
                 report(status(&mut bridge, now.since(began)));
             }
         }
-        let emulation = summary(&mut bridge, class, Machine::now().since(&before));
-        let flows = emulation.flows.iter().map(|flow| flow.name.clone()).collect();
+        let emulation = summary(&mut bridge, run, class, Machine::now().since(&before));
+        let unmet = bridge.lanes().unmet();
         // One that was shorter has no rates.
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up + Span::from_millis(1));
         let scenario = without(&request.opened.scenario, &request.without)?;
         let (folder, summary, left_out) = paced.finish(&scenario, emulation)?;
-        Ok(Finished { folder, summary, flows, code: 0, failed: Vec::new(), left_out })
+        Ok(Finished { folder, summary, code: 0, failed: Vec::new(), left_out, unmet })
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use airbound_linux::fragments::Fragments;
 use airbound_linux::internet::Internet;
 use airbound_linux::packet::{Headers, mark_congestion};
 use airbound_linux::segments::{Joiner, PREFIX};
@@ -46,6 +47,8 @@ struct Inside {
     to: usize,
     /// Whether it has to go on from the access point.
     goes_on: bool,
+    /// Place of its flow in the lanes.
+    flow: Option<usize>,
     headers: Option<Headers>,
     bytes: Vec<u8>,
 }
@@ -73,6 +76,7 @@ pub struct Bridge {
     inside: Vec<Inside>,
     free: Vec<usize>,
     passed: Vec<Passed>,
+    fragments: Fragments,
     lateness: LatenessMeter,
     aggregate: Option<Aggregate>,
     /// Packets that are not written yet, their host, and when each was due.
@@ -103,6 +107,7 @@ impl Bridge {
             inside: Vec::new(),
             free: Vec::new(),
             passed: Vec::new(),
+            fragments: Fragments::default(),
             lateness: LatenessMeter::default(),
             aggregate: None,
             joiner: Joiner::default(),
@@ -197,6 +202,9 @@ impl Bridge {
                 continue;
             }
             let inside = &mut self.inside[place];
+            if let Some(flow) = inside.flow.take() {
+                self.lanes.on_delivered(flow, at, inside.bytes.len());
+            }
             if is_marked {
                 let is_new = inside.headers.is_none_or(|headers| headers.ecn != CONGESTION);
                 self.marked += u64::from(is_new);
@@ -211,7 +219,8 @@ impl Bridge {
                 if let Some(headers) = headers {
                     let host = &self.hosts.all()[to];
                     let packet = Pushed { tag, size };
-                    self.lanes.push(run, (host, Leg::FromAccessPoint), to, &headers, packet);
+                    let flow = self.lanes.push(run, (host, Leg::FromAccessPoint), to, &headers, packet);
+                    self.inside[place].flow = flow;
                 }
                 continue;
             }
@@ -299,7 +308,10 @@ impl Bridge {
     /// Sends a packet that a host sent on its way; returns whether it is inside now.
     fn enter(&mut self, run: &mut Run, from: usize, place: usize) -> bool {
         let inside = &mut self.inside[place];
-        let headers = Headers::read(&inside.bytes);
+        let mut headers = Headers::read(&inside.bytes);
+        if let Some(headers) = &mut headers {
+            self.fragments.complete(headers);
+        }
         let to = headers.as_ref().and_then(|headers| {
             let has_way_out = self.internet.get(from).is_some_and(Option::is_some);
             let out =
@@ -339,8 +351,9 @@ impl Bridge {
             None => place as u64,
         };
         let packet = Pushed { tag, size: inside.bytes.len() };
-        self.lanes.push(run, (&hosts[station], leg), station, &headers, packet);
-        true
+        let flow = self.lanes.push(run, (&hosts[station], leg), station, &headers, packet);
+        self.inside[place].flow = flow;
+        flow.is_some()
     }
 
     /// Lateness of packets.

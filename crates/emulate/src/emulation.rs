@@ -8,9 +8,10 @@ use airbound_linux::internet::Internet;
 use airbound_linux::namespace::{Closed, Network, Sign, World, set_exact_timers, set_real_time};
 use airbound_linux::packet::mark_congestion;
 use airbound_linux::tun::Tun;
-use airbound_record::{ApplicationFlow, EmulationSummary, Lateness, RunFolder, Summary};
+use airbound_record::{EmulationSummary, Lateness, RunFolder, Summary};
 use airbound_runs::{AirCapture, BuiltRun, Contents, Named, Opened, PreparedCapture, RunsError};
 use airbound_scenario::Scenario;
+use airbound_sim::Run;
 use airbound_units::{Instant, Span};
 
 use crate::bridge::{Bridge, MTU};
@@ -32,9 +33,29 @@ const DEVICE_QUEUE: u32 = 4000;
 /// Between two looks at commands, and between two reports of the status.
 const LOOK: Span = Span::from_millis(10);
 pub(crate) const REPORT: Span = Span::from_secs(1);
-/// After a request to stop, commands are asked to end, and then ended.
+/// After a request to stop, commands are asked to end, and then ended; after a further one sooner.
 const ASK: Span = Span::from_millis(500);
 const FORCE: Span = Span::from_secs(3);
+const HURRY: Span = Span::from_millis(100);
+
+/// Requests from outside to stop, which the loop looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Stop<'a> {
+    /// End the commands, and leave the results.
+    pub asked: &'a AtomicBool,
+    /// Do not wait for commands that end slowly.
+    pub hurried: &'a AtomicBool,
+}
+
+impl Stop<'_> {
+    pub(crate) fn is_asked(self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn is_hurried(self) -> bool {
+        self.hurried.load(Ordering::Relaxed)
+    }
+}
 
 /// The scheduling class of the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,14 +126,14 @@ pub struct Finished {
     pub folder: RunFolder,
     /// Its summary.
     pub summary: Summary,
-    /// The flows of applications, as they are named in the results.
-    pub flows: Vec<String>,
     /// The exit code of the first command that failed, else 0.
     pub code: u8,
     /// Commands that ended otherwise than with 0, and how.
     pub failed: Vec<String>,
     /// Packets that the capture lacks, because the disk was too slow.
     pub left_out: u64,
+    /// Conditions of demands that no connection began with.
+    pub unmet: Vec<String>,
 }
 
 impl Emulation {
@@ -199,7 +220,7 @@ impl Emulation {
     ///
     /// # Errors
     /// A command cannot be started, or the folder cannot be written; nothing remains then.
-    pub fn run(self, stop: &AtomicBool, report: impl FnMut(Status) + Send) -> Result<Finished, EmulateError> {
+    pub fn run(self, stop: Stop<'_>, report: impl FnMut(Status) + Send) -> Result<Finished, EmulateError> {
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel::<Status>(1);
             let mut report = report;
@@ -208,7 +229,7 @@ impl Emulation {
         })
     }
 
-    fn run_reporting(self, stop: &AtomicBool, report: SyncSender<Status>) -> Result<Finished, EmulateError> {
+    fn run_reporting(self, stop: Stop<'_>, report: SyncSender<Status>) -> Result<Finished, EmulateError> {
         let Self {
             request,
             hosts,
@@ -248,7 +269,7 @@ impl Emulation {
             bridge.keep(contents);
         }
         let (mut next_look, mut next_report) = (began, began + REPORT);
-        let mut asked: Option<Instant> = None;
+        let (mut asked, mut hurried): (Option<Instant>, Option<Instant>) = (None, None);
         let (mut is_over, mut terminated) = (false, false);
         loop {
             bridge.turn(run).map_err(|(host, source)| EmulateError::Device {
@@ -265,16 +286,19 @@ impl Emulation {
             }
             jobs.check_started()?;
             is_over |= request.limit.is_some_and(|limit| now.since(began) >= limit) || run.now() >= run.end();
-            if asked.is_none() && (is_over || stop.load(Ordering::Relaxed)) {
+            if asked.is_none() && (is_over || stop.is_asked()) {
                 asked = Some(now);
             }
             if let Some(asked) = asked {
                 let waited = now.since(asked);
-                if !terminated && (waited >= ASK || is_over) {
+                if !terminated && (waited >= ASK || is_over || stop.is_hurried()) {
                     jobs.terminate();
                     terminated = true;
                 }
-                if waited >= FORCE {
+                if stop.is_hurried() && hurried.is_none() {
+                    hurried = Some(now);
+                }
+                if waited >= FORCE || hurried.is_some_and(|since| now.since(since) >= HURRY) {
                     break;
                 }
             }
@@ -287,12 +311,12 @@ impl Emulation {
         let machine = Machine::now();
         drop(report);
         let (code, failed) = jobs.end(is_over);
-        let emulation = summary(&mut bridge, class, machine.since(&before));
-        let flows = emulation.flows.iter().map(|flow| flow.name.clone()).collect();
+        let unmet = bridge.lanes().unmet();
+        let emulation = summary(&mut bridge, run, class, machine.since(&before));
         // An emulation that was shorter has no rates.
         run.advance_to(Instant::ZERO + request.opened.scenario.warm_up + Span::from_millis(1));
         let (folder, summary, left_out) = paced.finish(&request.scenario()?, emulation)?;
-        Ok(Finished { folder, summary, flows, code, failed, left_out })
+        Ok(Finished { folder, summary, code, failed, left_out, unmet })
     }
 }
 
@@ -304,12 +328,11 @@ pub(crate) fn status(bridge: &mut Bridge, elapsed: Span) -> Status {
     Status { elapsed, late_share, first, slips, packets, device_drops: bridge.device_drops() }
 }
 
-pub(crate) fn summary(bridge: &mut Bridge, class: Class, part: Part) -> EmulationSummary {
+pub(crate) fn summary(bridge: &mut Bridge, run: &mut Run, class: Class, part: Part) -> EmulationSummary {
     let device_drops = bridge.device_drops();
     let lateness = bridge.lateness();
     let (first, last) = lateness.figures();
     let (slips, slipped) = bridge.clock().slips();
-    let flows = bridge.lanes().used().into_iter();
     EmulationSummary {
         counts: lateness.counts(),
         late_share: lateness.late_share(),
@@ -327,7 +350,7 @@ pub(crate) fn summary(bridge: &mut Bridge, class: Class, part: Part) -> Emulatio
         processors: part.processors,
         spinning: bridge.spun().as_secs_f64() / part.length.as_secs_f64().max(1e-9),
         system: part.system,
-        flows: flows.map(|(name, first, others)| ApplicationFlow { name, first, others }).collect(),
+        flows: bridge.lanes().used(run),
     }
 }
 

@@ -1,11 +1,14 @@
 //! The flows of a scenario that carry packets of applications.
 
+use std::collections::HashMap;
+
 use airbound_agent::expression::{Expression, Facts};
 use airbound_control::queue::Demand;
 use airbound_linux::packet::{Headers, PriorityMap};
+use airbound_record::ApplicationFlow;
 use airbound_scenario::{Datagrams, Direction, Flow, Scenario, Traffic};
 use airbound_sim::{Kind, Plugins, Reach, Run};
-use airbound_units::{BitRate, ByteCount, ConfigError, Span};
+use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::hosts::{Host, Place};
@@ -65,6 +68,33 @@ struct SlotFlow {
     flow: usize,
     /// The number of its next packet.
     next: u64,
+    activity: Activity,
+}
+
+/// The packets of one flow: when the first was sent and the last was sent or delivered, and bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Activity {
+    first: Option<Instant>,
+    last: Instant,
+    sent: u64,
+    delivered: u64,
+}
+
+impl Activity {
+    fn on_sent(&mut self, now: Instant, size: usize) {
+        self.first = self.first.or(Some(now));
+        self.last = self.last.max(now);
+        self.sent += size as u64;
+    }
+
+    fn on_delivered(&mut self, at: Instant, size: usize) {
+        self.last = self.last.max(at);
+        self.delivered += size as u64;
+    }
+
+    fn length(&self) -> Span {
+        self.first.map_or(Span::ZERO, |first| self.last.since(first))
+    }
 }
 
 /// All lanes of all stations.
@@ -77,7 +107,11 @@ pub struct Lanes {
     /// The number of a host among the stations.
     stations: Vec<Option<usize>>,
     names: Vec<(String, usize)>,
+    /// The port by which a connection is known, by the tuple of its first packet: its destination.
+    services: HashMap<Tuple, u16>,
     protected: Vec<Protected>,
+    /// Whether each condition met a packet.
+    met: Vec<bool>,
 }
 
 const CATEGORIES: usize = Category::ALL.len();
@@ -124,14 +158,18 @@ impl Lanes {
             flows.sort_by_key(|(network, _)| *network);
             scenario.flows = flows.into_iter().map(|(_, flow)| flow).collect();
         }
-        let numbers: std::collections::HashMap<&str, usize> =
+        let numbers: HashMap<&str, usize> =
             scenario.flows.iter().enumerate().map(|(number, flow)| (flow.name.as_str(), number)).collect();
         let flows = names.iter().filter_map(|name| numbers.get(name.as_str()));
         Self {
             lanes: vec![Lane::default(); count * Leg::ALL.len() * CATEGORIES],
-            flows: flows.map(|flow| SlotFlow { flow: *flow, next: 0 }).collect(),
+            flows: flows
+                .map(|flow| SlotFlow { flow: *flow, next: 0, activity: Activity::default() })
+                .collect(),
             stations,
             names: Vec::new(),
+            services: HashMap::new(),
+            met: vec![false; protected.len()],
             protected,
         }
     }
@@ -152,7 +190,8 @@ impl Lanes {
         Ok(())
     }
 
-    /// Sends a packet over the air: `host` is the station's, `tag` comes back with its fate.
+    /// Sends a packet over the air: `host` is the station's, `tag` comes back with its fate. Returns the place of its flow, for
+    /// [`Lanes::on_delivered`]; `None` if it is no station's.
     pub fn push(
         &mut self,
         run: &mut Run,
@@ -160,16 +199,17 @@ impl Lanes {
         station: usize,
         headers: &Headers,
         packet: Pushed,
-    ) {
-        let Some(place) = self.stations.get(station).copied().flatten() else { return };
+    ) -> Option<usize> {
+        let place = self.stations.get(station).copied().flatten()?;
         let category = PriorityMap::Rfc8325.category(0, None, Some(headers.dscp));
         let lane = lane_of(place, leg, category.index());
         let tuple = Tuple::of(headers);
         let Chosen { slot, is_new } = self.lanes[lane].choose(tuple, run.now());
         let slot = lane * SLOTS + slot;
-        let SlotFlow { flow, next } = &mut self.flows[slot];
+        let SlotFlow { flow, next, activity } = &mut self.flows[slot];
         let (flow, number) = (*flow, *next);
         *next += 1;
+        activity.on_sent(run.now(), packet.size);
         if is_new {
             let name = self.name(&host.name, leg, category, &tuple);
             let demand = self.demand(headers);
@@ -183,10 +223,25 @@ impl Lanes {
             _ => Kind::Capable,
         };
         run.push_as(kind, flow, number, packet.tag, ByteCount::new(packet.size as u64));
+        Some(slot)
+    }
+
+    /// Notes that a packet of the flow at this place arrived.
+    pub fn on_delivered(&mut self, place: usize, at: Instant, size: usize) {
+        if let Some(flow) = self.flows.get_mut(place) {
+            flow.activity.on_delivered(at, size);
+        }
+    }
+
+    /// The conditions that no connection began with.
+    #[must_use]
+    pub fn unmet(&self) -> Vec<String> {
+        let all = self.protected.iter().zip(&self.met);
+        all.filter(|(_, met)| !**met).map(|(one, _)| one.condition.to_string()).collect()
     }
 
     /// The demand for a flow that begins with this packet.
-    fn demand(&self, headers: &Headers) -> Option<Demand> {
+    fn demand(&mut self, headers: &Headers) -> Option<Demand> {
         let facts = Facts {
             source: headers.source,
             destination: headers.destination,
@@ -196,13 +251,22 @@ impl Lanes {
             station: None,
             mark: 0,
         };
-        self.protected.iter().find(|one| one.condition.matches(&facts)).map(|one| one.demand)
+        let place = self.protected.iter().position(|one| one.condition.matches(&facts))?;
+        self.met[place] = true;
+        Some(self.protected[place].demand)
+    }
+
+    /// The port by which the connection of a tuple is known: the destination of its first packet, in whichever direction that went.
+    fn service(&mut self, tuple: &Tuple) -> Option<u16> {
+        let (_, destination) = tuple.ports?;
+        let answered = self.services.get(&tuple.reversed()).copied();
+        answered.or_else(|| Some(*self.services.entry(*tuple).or_insert(destination)))
     }
 
     /// A name that no other flow has: `laptop down tcp 443`, the next one `laptop down tcp 443 #2`.
-    fn name(&self, host: &str, leg: Leg, category: Category, tuple: &Tuple) -> String {
+    fn name(&mut self, host: &str, leg: Leg, category: Category, tuple: &Tuple) -> String {
         let mut name = format!("{host} {} {}", leg.name(), tuple.transport());
-        if let Some(port) = tuple.service() {
+        if let Some(port) = self.service(tuple) {
             name += &format!(" {port}");
         }
         if category != Category::Be {
@@ -218,15 +282,24 @@ impl Lanes {
         unique
     }
 
-    /// The flows that had packets: name, first connection, number of later ones; in the order of the results.
+    /// The flows that had packets, in the order of the results.
     #[must_use]
-    pub fn used(&self) -> Vec<(String, String, u64)> {
+    pub fn used(&self, run: &mut Run) -> Vec<ApplicationFlow> {
         let mut names: Vec<(usize, &String, usize)> =
             self.names.iter().map(|(name, slot)| (self.flows[*slot].flow, name, *slot)).collect();
         names.sort_unstable();
         let used = names.into_iter().filter_map(|(_, name, slot)| {
             let (first, others) = self.lanes[slot / SLOTS].used().nth(slot % SLOTS)?;
-            Some((name.clone(), first.to_string(), others))
+            let SlotFlow { flow, activity, .. } = self.flows[slot];
+            Some(ApplicationFlow {
+                name: name.clone(),
+                first: first.to_string(),
+                others,
+                active_s: activity.length().as_secs_f64(),
+                sent_bytes: activity.sent,
+                delivered_bytes: activity.delivered,
+                demand_seconds: run.demand_seconds(flow),
+            })
         });
         used.collect()
     }

@@ -39,6 +39,6 @@ mod request;
 pub mod rest;
 pub mod slots;
 
-pub use emulation::{Class, Emulation, Finished, Status};
+pub use emulation::{Class, Emulation, Finished, Status, Stop};
 pub use error::EmulateError;
 pub use request::{HostCommand, Request, without};

@@ -100,5 +100,30 @@ pub fn without(whole: &Scenario, flows: &[String]) -> Result<Scenario, EmulateEr
         }
         scenario.flows.retain(|flow| !is_meant(flow));
     }
+    // A scenario is about a flow that it has; without any it is read no more.
+    let first = scenario.flows.first().map(|flow| flow.group.clone());
+    if scenario.focus_flows().next().is_none()
+        && let Some(first) = first
+    {
+        scenario.focus = first;
+    }
     Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_scenario::Overrides;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_scenario_can_be_read_again() {
+        let whole = Scenario::open("vr-congested", &Overrides::none()).expect("a scenario");
+        let left = without(&whole, &["vr".to_owned()]).expect("a flow");
+        assert_eq!(left.focus, left.flows[0].group);
+        let read = Scenario::parse(&left.to_toml(), "scenario.toml", &Overrides::none()).expect("a scenario");
+        assert_eq!((read.focus, read.flows.len()), (left.focus, left.flows.len()));
+        let same = without(&whole, &["upload".to_owned()]).expect("a flow");
+        assert_eq!(same.focus, whole.focus);
+    }
 }

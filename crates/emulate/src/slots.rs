@@ -48,10 +48,11 @@ impl Tuple {
         }
     }
 
-    /// The port by which a connection is known: the lower of the two, since clients are given high ones.
+    /// The tuple of the answers.
     #[must_use]
-    pub fn service(&self) -> Option<u16> {
-        self.ports.map(|(source, destination)| source.min(destination))
+    pub fn reversed(&self) -> Self {
+        let ports = self.ports.map(|(source, destination)| (destination, source));
+        Self { source: self.destination, destination: self.source, protocol: self.protocol, ports }
     }
 }
 
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn a_tuple_reads_well() {
         assert_eq!(tuple(50_000).to_string(), "tcp 10.77.0.2:50000 > 10.77.0.1:443");
-        assert_eq!(tuple(50_000).service(), Some(443));
+        assert_eq!(tuple(50_000).reversed().to_string(), "tcp 10.77.0.1:443 > 10.77.0.2:50000");
         let ping = Tuple { protocol: protocol::ICMP, ports: None, ..tuple(1) };
         assert_eq!(ping.to_string(), "icmp 10.77.0.2 > 10.77.0.1");
         let six = Tuple { source: "fd00::1".parse().expect("an address"), ..tuple(7) };

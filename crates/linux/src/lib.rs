@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`nfqueue`] | holding packets, and releasing them in any order |
 //! | [`nftables`] | the rules that send packets to the queue |
-//! | [`packet`] | reading of packet headers: addresses, flow, access category |
+//! | [`packet`], [`fragments`] | reading of packet headers: addresses, flow, access category |
 //! | [`nl80211`] | Wi-Fi interfaces, stations, counters, settings |
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
@@ -25,6 +25,7 @@ mod bpf;
 pub mod completions;
 mod error;
 pub mod forward;
+pub mod fragments;
 pub mod interface;
 pub mod internet;
 pub mod monitor;

@@ -44,6 +44,15 @@ mod extension {
     pub(super) const MOST: usize = 8;
 }
 
+/// A part of a datagram that was larger than a link carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// Number that all fragments of the datagram share; of IPv4 16 bits.
+    pub identification: u32,
+    /// Whether it is the first one, which has the transport's header.
+    pub is_first: bool,
+}
+
 /// The fields of an IP packet's headers that classification uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
@@ -57,10 +66,11 @@ pub struct Headers {
     pub dscp: u8,
     /// Explicit congestion notification (RFC 3168), 0 to 3.
     pub ecn: u8,
-    /// Source and destination port; `None` for protocols without ports and for fragments.
+    /// Source and destination port; `None` for protocols without ports and for later fragments, unless
+    /// [`Fragments`](crate::fragments::Fragments) knows the first one.
     pub ports: Option<(u16, u16)>,
-    /// Whether it is a fragment.
-    pub is_fragment: bool,
+    /// Set if it is a fragment.
+    pub fragment: Option<Fragment>,
     /// Whether it is TCP without data, mostly an acknowledgement; `false` if the total length is unknown (super-packets).
     pub is_bare_ack: bool,
     /// Bytes of the IP header, its extensions and the transport's header, which each segment of a super-packet repeats; of other
@@ -94,11 +104,13 @@ impl Headers {
         }
         let service = *packet.get(1)?;
         let total = usize::from(u16_at(packet, 2)?);
+        let identification = u16_at(packet, 4)?;
         let fragment = u16_at(packet, 6)?;
         let source = Ipv4Addr::from(array::<4>(packet, 12)?);
         let destination = Ipv4Addr::from(array::<4>(packet, 16)?);
         // The flag "more fragments", or an offset (RFC 791).
-        let is_fragment = fragment & 0x3fff != 0;
+        let fragment = (fragment & 0x3fff != 0)
+            .then(|| Fragment { identification: identification.into(), is_first: fragment & 0x1fff == 0 });
         Some(
             Self {
                 source: source.into(),
@@ -107,7 +119,7 @@ impl Headers {
                 dscp: service >> 2,
                 ecn: service & 3,
                 ports: None,
-                is_fragment,
+                fragment,
                 is_bare_ack: false,
                 length: header,
             }
@@ -122,11 +134,17 @@ impl Headers {
         let destination = Ipv6Addr::from(array::<16>(packet, 24)?);
         let mut next = *packet.get(6)?;
         let mut at = 40usize;
-        let mut is_fragment = false;
+        let mut fragment = None;
         for _ in 0..extension::MOST {
             let length = match next {
                 extension::FRAGMENT => {
-                    is_fragment = true;
+                    let (Some(word), Some(number)) = (u16_at(packet, at + 2), array::<4>(packet, at + 4))
+                    else {
+                        break;
+                    };
+                    let identification = u32::from_be_bytes(number);
+                    let one = Fragment { identification, is_first: word >> 3 == 0 };
+                    fragment = fragment.or(Some(one));
                     8
                 }
                 extension::HOP_BY_HOP | extension::ROUTING | extension::DESTINATION => {
@@ -143,6 +161,10 @@ impl Headers {
             let Some(following) = packet.get(at) else { break };
             next = *following;
             at += length;
+            if fragment.is_some_and(|fragment| !fragment.is_first) {
+                // Data of the datagram follow.
+                break;
+            }
         }
         // Jumbograms and super-packets have a length of 0.
         let left = if payload == 0 { None } else { (payload + 40).checked_sub(at) };
@@ -154,7 +176,7 @@ impl Headers {
                 dscp: service >> 2,
                 ecn: service & 3,
                 ports: None,
-                is_fragment,
+                fragment,
                 is_bare_ack: false,
                 length: at,
             }
@@ -165,10 +187,14 @@ impl Headers {
     /// Adds ports, and whether TCP carries data; `length` is that of transport header and data.
     fn with_transport(mut self, transport: &[u8], length: Option<usize>) -> Self {
         use protocol::{DCCP, SCTP, TCP, UDP, UDP_LITE};
-        if self.is_fragment || !matches!(self.protocol, TCP | UDP | DCCP | SCTP | UDP_LITE) {
+        let is_later = self.fragment.is_some_and(|fragment| !fragment.is_first);
+        if is_later || !matches!(self.protocol, TCP | UDP | DCCP | SCTP | UDP_LITE) {
             return self;
         }
         self.ports = u16_at(transport, 0).zip(u16_at(transport, 2));
+        if self.fragment.is_some() {
+            return self;
+        }
         match (self.protocol, transport.get(12)) {
             (TCP, Some(offset)) => {
                 let header = usize::from(offset >> 4) * 4;
@@ -182,7 +208,7 @@ impl Headers {
     }
 
     /// A hash of the flow: SipHash over addresses, protocol and ports, with random keys, so that a remote host cannot choose addresses
-    /// that collide. All fragments between a pair of hosts are one flow.
+    /// that collide. All later fragments of a protocol between a pair of hosts are one flow, unless their ports are known.
     #[must_use]
     pub fn flow_hash(&self, keys: &RandomState) -> u64 {
         keys.hash_one((self.source, self.destination, self.protocol, self.ports))
@@ -375,18 +401,25 @@ mod tests {
         let headers = Headers::read(&v4(protocol::TCP, 46 << 2 | 1, 0x4000, &TCP_ACK)).expect("headers");
         assert_eq!(headers.destination, "10.0.0.11".parse::<IpAddr>().expect("address"));
         assert_eq!((headers.dscp, headers.ecn, headers.ports), (46, 1, Some((0x1451, 40000))));
-        assert!(headers.is_bare_ack && !headers.is_fragment);
+        assert!(headers.is_bare_ack && headers.fragment.is_none());
         let mut with_data = TCP_ACK.to_vec();
         with_data.push(1);
         assert!(!Headers::read(&v4(protocol::TCP, 0, 0, &with_data)).expect("headers").is_bare_ack);
     }
 
     #[test]
-    fn fragments_have_no_ports() {
-        for fragment in [0x2000, 0x0001] {
+    fn only_the_first_fragment_has_ports() {
+        for (fragment, ports) in [(0x2000, Some((0x1451, 40000))), (0x0001, None), (0x2001, None)] {
             let headers = Headers::read(&v4(protocol::UDP, 0, fragment, &TCP_ACK)).expect("headers");
-            assert!(headers.is_fragment && headers.ports.is_none());
+            let is_first = ports.is_some();
+            assert_eq!(headers.fragment, Some(Fragment { identification: 0, is_first }));
+            assert_eq!(headers.ports, ports);
         }
+        // Of a later fragment over IPv6 the bytes behind the fragment header are data, even if they look like options.
+        let rest = [60, 0, 0, 8, 0, 0, 0, 9, protocol::UDP, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4];
+        let headers = Headers::read(&v6(44, 0, &rest)).expect("headers");
+        assert_eq!((headers.protocol, headers.ports), (60, None));
+        assert_eq!(headers.fragment, Some(Fragment { identification: 9, is_first: false }));
     }
 
     #[test]

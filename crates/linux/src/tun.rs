@@ -35,6 +35,8 @@ mod attribute {
     pub(super) const QUEUE_LENGTH: u16 = 13;
     pub(super) const ADDRESS: u16 = 1;
     pub(super) const LOCAL: u16 = 2;
+    /// `IFA_CACHEINFO`: lifetimes of an address.
+    pub(super) const LIFETIMES: u16 = 6;
     pub(super) const FLAGS: u16 = 8;
     /// Of a route: its device.
     pub(super) const DEVICE: u16 = 4;
@@ -60,7 +62,9 @@ impl AsFd for Tun {
 
 impl Tun {
     /// Creates a device in this network namespace, with its addresses and their prefix lengths, and sets it and the loopback device up.
-    /// `queue` is the number of packets that may wait to be read. IPv6 addresses are left out where the kernel has no IPv6.
+    /// `queue` is the number of packets that may wait to be read. IPv6 addresses are left out where the kernel has no IPv6; they are
+    /// deprecated (RFC 4862, section 5.5.4), so that resolvers put those of IPv4 first (RFC 6724, section 6, rule 3): many receivers
+    /// listen on 0.0.0.0 only.
     ///
     /// # Errors
     /// There is no `/dev/net/tun`, or the kernel refuses.
@@ -192,11 +196,16 @@ fn add_address(socket: &mut Socket, index: u32, address: IpAddr, prefix: u8) -> 
     let family = if address.is_ipv4() { 2 } else { 10 };
     let mut fixed = [family, prefix, 0, 0, 0, 0, 0, 0];
     fixed[4..8].copy_from_slice(&index.to_ne_bytes());
+    // `struct ifa_cacheinfo`: not preferred, valid for ever, and two stamps of the kernel.
+    let lifetimes = [0, u32::MAX, 0, 0].map(u32::to_ne_bytes).concat();
     let mut put = |bytes: &[u8]| {
         let write = |builder: &mut Builder| {
             builder.put(attribute::LOCAL, bytes);
             builder.put(attribute::ADDRESS, bytes);
             builder.put_u32(attribute::FLAGS, NO_DETECTION);
+            if address.is_ipv6() {
+                builder.put(attribute::LIFETIMES, &lifetimes);
+            }
         };
         socket.request("add an address", NEW_ADDRESS, CREATE, &fixed, write, |_| {})
     };

@@ -31,6 +31,8 @@ struct Model {
     protocol: u8,
     dscp: u8,
     is_fragment: bool,
+    /// Whether it is not the first one.
+    is_later: bool,
     /// The offset of the transport.
     transport: usize,
     ports: Option<(u16, u16)>,
@@ -74,10 +76,11 @@ fn write_transport(choices: &mut Choices<'_>, protocol: u8, packet: &mut Vec<u8>
     };
     transport.resize(header, 0xee);
     transport.resize(header + data, 0xdd);
-    let has_ports = TRANSPORTS[..5].contains(&protocol) && !model.is_fragment;
+    let has_ports = TRANSPORTS[..5].contains(&protocol) && !model.is_later;
     model.ports = has_ports.then_some((source, destination));
-    model.is_bare_ack = has_ports && protocol == protocol::TCP && data == 0;
-    let counted = has_ports && matches!(protocol, protocol::TCP | protocol::UDP);
+    let is_whole = has_ports && !model.is_fragment;
+    model.is_bare_ack = is_whole && protocol == protocol::TCP && data == 0;
+    let counted = is_whole && matches!(protocol, protocol::TCP | protocol::UDP);
     model.length = model.transport + if counted { header } else { 0 };
     packet.extend_from_slice(&transport);
 }
@@ -92,6 +95,7 @@ fn write_v4(choices: &mut Choices<'_>, is_super: bool, packet: &mut Vec<u8>) -> 
         dscp: service >> 2,
         // "More fragments", or an offset (RFC 791).
         is_fragment: fragment & 0x3fff != 0,
+        is_later: fragment & 0x1fff != 0,
         transport: header,
         least: 20,
         chain: header,
@@ -156,14 +160,18 @@ fn check_packet(packet: &[u8], model: &Model, whole: usize) {
     }
     let headers = read.unwrap_or_else(|| panic!("not read: {packet:02x?} {model:?}"));
     assert_eq!(headers.dscp, model.dscp);
-    assert!(headers.ports.is_none() || !headers.is_fragment);
+    assert!(headers.ports.is_none() || headers.fragment.is_none_or(|fragment| fragment.is_first));
     // The order of segments is decided by it, so it must not depend on random keys.
     let keys = RandomState::new();
     assert_eq!(headers.flow_hash(&keys), headers.flow_hash(&keys));
     if packet.len() < model.chain {
         return;
     }
-    assert_eq!((headers.protocol, headers.is_fragment), (model.protocol, model.is_fragment), "{model:?}");
+    assert_eq!(
+        (headers.protocol, headers.fragment.is_some()),
+        (model.protocol, model.is_fragment),
+        "{model:?}"
+    );
     assert_eq!(headers.ports, model.ports.filter(|_| packet.len() >= model.transport + 4), "{model:?}");
     // What of TCP's header is read.
     if packet.len() >= (model.transport + 13).min(whole) {

@@ -201,5 +201,7 @@ fn compared(
     };
     let runs = runs.into_iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let facts = runs.first().map(|(_, run)| facts_of(&run.scenario)).unwrap_or_default();
+    let leading = airbound_report::leading(&runs);
+    let focus = focus.or(leading.as_deref());
     Ok(Comparison::new(runs, focus, baseline)?.with_facts(facts))
 }

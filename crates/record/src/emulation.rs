@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::number;
 
 /// Real time of an emulated run. All of it depends on the machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmulationSummary {
     /// Whether at most 1 % of the packets were released more than 1 ms late: otherwise the run does not count.
@@ -71,7 +71,7 @@ pub struct Lateness {
 }
 
 /// The packets behind a flow of the results.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplicationFlow {
     /// Its name in the results.
@@ -80,4 +80,34 @@ pub struct ApplicationFlow {
     pub first: String,
     /// Number of other connections that later had the same flow.
     pub others: u64,
+    /// Time from its first packet to its last one, sent or delivered, seconds: its rates in `flows` are over this time.
+    #[serde(with = "number", default)]
+    pub active_s: f64,
+    /// Bytes that the application sent, from the IP header on.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    /// Those of them that arrived.
+    #[serde(default)]
+    pub delivered_bytes: u64,
+    /// Under a demand the number of seconds with acknowledged packets, which the demand's `met_share` is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demand_seconds: Option<u64>,
+}
+
+impl ApplicationFlow {
+    /// Share of the bytes sent that arrived, 0 to 1; `None` if none were sent.
+    #[must_use]
+    pub fn delivered_share(&self) -> Option<f64> {
+        (self.sent_bytes > 0).then(|| self.delivered_bytes as f64 / self.sent_bytes as f64)
+    }
+
+    /// The rates at which it sent and delivered while it was active, Mb/s; 0 if it had a single packet which was lost.
+    #[must_use]
+    pub fn rates(&self) -> (f64, f64) {
+        let mbps = |bytes: u64| {
+            let rate = bytes as f64 * 8.0 / 1e6 / self.active_s;
+            if rate.is_finite() { rate } else { 0.0 }
+        };
+        (mbps(self.sent_bytes), mbps(self.delivered_bytes))
+    }
 }

@@ -17,7 +17,7 @@ pub struct RunInfo {
     pub scheme: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Names of the flows, by number.
+    /// Names of the flows, by number; that of a flow which an emulation holds ready and never used is empty.
     pub flows: Vec<String>,
     /// Names of the stations, by number.
     pub stations: Vec<String>,
@@ -69,6 +69,7 @@ impl RunInfo {
     /// The name of a number, or the number if it has none.
     #[must_use]
     pub fn name(names: &[String], number: usize) -> String {
-        names.get(number).cloned().unwrap_or_else(|| format!("#{number}"))
+        let name = names.get(number).filter(|name| !name.is_empty());
+        name.cloned().unwrap_or_else(|| format!("#{number}"))
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::emulation::EmulationSummary;
+use crate::emulation::{ApplicationFlow, EmulationSummary};
 use crate::error::RecordError;
 use crate::number;
 
@@ -149,7 +149,8 @@ pub struct FlowSummary {
     pub station: String,
     /// Direction of the data.
     pub direction: Direction,
-    /// Offered load of the source, Mb/s of payload.
+    /// Offered load of the source, Mb/s of payload, over the measured time; of an application over the time in which it was active
+    /// ([`ApplicationFlow::active_s`]), as the goodput.
     #[serde(with = "number")]
     pub offered_mbps: f64,
     /// Goodput at the receiver's application, Mb/s of payload.
@@ -421,6 +422,12 @@ pub struct Performance {
 }
 
 impl Summary {
+    /// The application's side of a flow; `None` for flows that were simulated.
+    #[must_use]
+    pub fn application(&self, flow: &str) -> Option<&ApplicationFlow> {
+        self.emulation.as_ref()?.flows.iter().find(|one| one.name == flow)
+    }
+
     /// The text of `summary.json`, with a line feed at its end.
     ///
     /// # Errors

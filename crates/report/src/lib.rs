@@ -5,6 +5,7 @@
 
 mod chart;
 mod comparison;
+mod connections;
 mod error;
 mod explain;
 mod facts;
@@ -27,6 +28,7 @@ mod verdict;
 
 pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Panels, Split, Tails};
 pub use comparison::{Comparison, SchemeRuns};
+pub use connections::{align, fold, leading};
 pub use error::ReportError;
 pub use explain::explain;
 pub use facts::{Facts, FlowFacts, Site};

@@ -22,8 +22,7 @@ impl Comparison {
 
     /// Numbers of the members of a group in the tables of a run.
     pub(crate) fn numbers_of(&self, run: &Run, group: &Group) -> Vec<u32> {
-        let numbered = (0..).zip(&run.summary.flows);
-        numbered.filter(|(_, flow)| self.flows.has(group, &flow.name)).map(|(number, _)| number).collect()
+        self.flows_of(&run.summary, group).filter_map(|flow| run.number(&flow.name)).collect()
     }
 
     /// All members under all seeds of a scheme.

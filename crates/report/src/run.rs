@@ -11,6 +11,15 @@ use airbound_units::Span;
 
 use crate::error::ReportError;
 
+/// Small connections that are left out of the tables and plots of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Folded {
+    /// Their number.
+    pub(crate) count: usize,
+    /// Packets of the largest of them.
+    pub(crate) most: u64,
+}
+
 /// The data of one run. Its memory depends on the length of the time series, not on the number of packets.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -21,6 +30,10 @@ pub struct Run {
     /// Speed of the run, if the folder has it.
     pub performance: Option<Performance>,
     scheme: Option<String>,
+    /// Numbers of flows in the tables, by name: the summary leaves out flows that carried nothing. Empty without tables.
+    numbers: BTreeMap<String, u32>,
+    /// Connections that were left out, if any.
+    pub(crate) folded: Option<Folded>,
     /// Sorted by flow.
     distributions: Vec<DistributionRow>,
     /// Sorted by flow, then by window.
@@ -36,6 +49,8 @@ impl Run {
             scenario: String::new(),
             performance: None,
             scheme: None,
+            numbers: BTreeMap::new(),
+            folded: None,
             distributions: Vec::new(),
             series: Vec::new(),
         }
@@ -63,12 +78,12 @@ impl Run {
         }
         if let Some(path) = folder.existing("series.parquet") {
             let table = TableReader::<SeriesRow>::open(&path)?;
-            run.note_scheme(table.info());
+            run.note(table.info());
             run.series = table.collect::<Result<_, _>>()?;
         }
         if let Some(path) = folder.existing("distributions.parquet") {
             let table = TableReader::<DistributionRow>::open(&path)?;
-            run.note_scheme(table.info());
+            run.note(table.info());
             run.distributions = table.collect::<Result<_, _>>()?;
         } else if let Some(path) = folder.existing("packets.parquet") {
             let hops = folder.existing("hops.parquet");
@@ -101,10 +116,13 @@ impl Run {
         self
     }
 
-    fn note_scheme(&mut self, info: &RunInfo) {
+    /// Notes the scheme, and the numbers of flows, that a table states.
+    fn note(&mut self, info: &RunInfo) {
         if !info.scheme.is_empty() {
             self.scheme = Some(info.scheme.clone());
         }
+        let named = (0..).zip(&info.flows).filter(|(_, name)| !name.is_empty());
+        self.numbers = named.map(|(number, name)| (name.clone(), number)).collect();
     }
 
     fn distributions_of(
@@ -113,19 +131,18 @@ impl Run {
         hops: Option<&Path>,
     ) -> Result<Vec<DistributionRow>, ReportError> {
         let table = TableReader::<PacketRow>::open(path)?;
-        self.note_scheme(table.info());
+        self.note(table.info());
         // Earlier hops of relayed packets are in a table of their own.
         let mut hops = hops.map_or_else(|| Ok(BTreeMap::new()), hops_by_packet)?;
-        let mut flows: Vec<FlowLatency> = self.summary.flows.iter().map(|_| FlowLatency::new()).collect();
+        let mut flows = BTreeMap::<u32, FlowLatency>::new();
         for row in table {
             let row = row?;
-            let flow = usize::try_from(row.flow).ok().and_then(|flow| flows.get_mut(flow));
             let before = hops.remove(&row.packet).unwrap_or_default();
-            if let (Some(flow), Some(split)) = (flow, Split::over(&before, &row)) {
-                flow.record(&split);
+            if let Some(split) = Split::over(&before, &row) {
+                flows.entry(row.flow).or_default().record(&split);
             }
         }
-        Ok((0..).zip(&flows).flat_map(|(number, flow)| flow.rows(number)).collect())
+        Ok(flows.iter().flat_map(|(number, flow)| flow.rows(*number)).collect())
     }
 
     /// The scheme's name, or the names in its slots.
@@ -139,9 +156,23 @@ impl Run {
         })
     }
 
-    /// Number of a flow in the tables.
-    #[cfg(test)]
-    fn number(&self, flow: &str) -> Option<u32> {
+    /// Gives a flow another name.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(flow) = self.summary.flows.iter_mut().find(|flow| flow.name == from) {
+            to.clone_into(&mut flow.name);
+        }
+        let applications = self.summary.emulation.iter_mut().flat_map(|emulation| &mut emulation.flows);
+        applications.filter(|flow| flow.name == from).for_each(|flow| to.clone_into(&mut flow.name));
+        if let Some(number) = self.numbers.remove(from) {
+            self.numbers.insert(to.to_owned(), number);
+        }
+    }
+
+    /// Number of a flow in the tables: by its name there, and of a run without tables its position in the summary.
+    pub(crate) fn number(&self, flow: &str) -> Option<u32> {
+        if !self.numbers.is_empty() {
+            return self.numbers.get(flow).copied();
+        }
         let position = self.summary.flows.iter().position(|summary| summary.name == flow)?;
         u32::try_from(position).ok()
     }
@@ -201,4 +232,20 @@ fn hops_by_packet(path: &Path) -> Result<BTreeMap<u64, Vec<HopRow>>, ReportError
         hops.entry(hop.packet).or_default().push(hop);
     }
     Ok(hops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::test_runs::one_run;
+
+    #[test]
+    fn flows_are_found_in_tables_by_their_names() {
+        let mut run = one_run().schemes[0].runs[0].clone();
+        assert_eq!(run.number("vr"), Some(0), "without tables by position");
+        let flows = ["own", "", "other", "", "vr"].map(str::to_owned).to_vec();
+        run.note(&RunInfo { flows, ..RunInfo::default() });
+        // Its place in the summary is the first.
+        assert_eq!((run.number("vr"), run.number("own"), run.number("")), (Some(4), Some(0), None));
+    }
 }

@@ -147,23 +147,32 @@ impl Comparison {
     /// The latency demands and their results under each scheme; `None` without demands.
     #[must_use]
     pub fn demands(&self) -> Option<Grid> {
-        let mut grid = Grid::new(
-            "Latency demands, from entering the queue to the acknowledgement",
-            &["flow", "scheme", "percentile", "demanded ms", "measured ms", "seconds in which it was met %"],
-            2,
-        );
+        let mut columns = vec!["flow", "scheme", "percentile", "demanded ms", "measured ms"];
+        columns.push("seconds in which it was met %");
+        let seconds = |scheme: &SchemeRuns, group: &Group| self.demand_seconds(scheme, group);
+        let are_few = self.pairs(self.demanding()).any(|(group, scheme)| seconds(scheme, group).is_some());
+        if are_few {
+            columns.push("of seconds");
+        }
+        let title = "Latency demands, from entering the queue to the acknowledgement";
+        let mut grid = Grid::new(title, &columns, 2);
         for (group, scheme) in self.pairs(self.demanding()) {
             let cell = |value: fn(DemandSummary) -> Option<f64>| {
                 self.cell(scheme, group, &|flow| value(flow.demand?))
             };
-            grid.rows.push(vec![
+            let mut row = vec![
                 group.label().into(),
                 self.labelled(scheme).into(),
                 cell(|demand| Some(demand.percentile)),
                 cell(|demand| Some(demand.latency_ms)),
                 cell(|demand| demand.measured_ms),
                 cell(|demand| percent(demand.met_share)),
-            ]);
+            ];
+            if are_few {
+                let count = seconds(scheme, group).map(|seconds| seconds.to_string());
+                row.push(count.unwrap_or_else(|| NOTHING.to_owned()).into());
+            }
+            grid.rows.push(row);
         }
         let notes = self.starving().chain([self.note(self.demanding())]).filter(|note| !note.is_empty());
         grid.note = notes.collect::<Vec<_>>().join(" ");
@@ -272,8 +281,14 @@ impl Comparison {
             }
             grid.rows.push(row);
         }
-        grid.note = self.note(groups.iter());
+        grid.note = self.note_on_all();
         grid
+    }
+
+    /// The words below a table of all groups.
+    fn note_on_all(&self) -> String {
+        let notes = [self.folded_note(), self.note(self.flows.all().iter())];
+        notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// The members of each group, with few figures of each under every scheme.
@@ -469,6 +484,9 @@ impl Comparison {
         let networks = self.networks();
         if networks.is_none() && self.schemes.len() == 1 && self.flows.all().len() > 1 {
             grids.push(self.every_flow());
+        } else if let Some(headline) = grids.first_mut() {
+            let notes = [headline.note.clone(), self.folded_note()];
+            headline.note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
         }
         grids.extend(networks);
         grids.extend(self.videos());
@@ -494,7 +512,7 @@ impl Comparison {
             row.push(self.cell(scheme, group, &|flow| percent(flow.loss_rate)));
             grid.rows.push(row);
         }
-        grid.note = self.note(groups.iter());
+        grid.note = self.note_on_all();
         grid
     }
 }

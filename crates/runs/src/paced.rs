@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use airbound_record::{EmulationSummary, Encoding, Existing, Recorder, RunFolder, Summary, Tables};
+use airbound_record::{EmulationSummary, Encoding, Existing, Jain, Recorder, RunFolder, Summary, Tables};
 use airbound_scenario::Scenario;
 use airbound_sim::Run;
 
@@ -104,7 +104,7 @@ impl PacedRun {
             recorder.distribution(*row);
         }
         recorder.set_info(&info);
-        let summary = Summary { emulation: Some(emulation), ..outcome.summary };
+        let summary = over_their_time(Summary { emulation: Some(emulation), ..outcome.summary });
         let duration = airbound_units::Span::from_secs_f64(summary.duration_s);
         let scheme = self.named.scheme.in_full();
         let resolved = Scenario { scheme, duration, ..scenario.clone() }.to_toml();
@@ -113,4 +113,18 @@ impl PacedRun {
         self.fresh.keep();
         Ok((folder, summary, left_out))
     }
+}
+
+/// The summary with the rates of applications over the time in which each was active: runs of one program differ in length, and a program
+/// need not begin or end with its run.
+fn over_their_time(mut summary: Summary) -> Summary {
+    let Some(emulation) = &summary.emulation else { return summary };
+    for application in &emulation.flows {
+        if let Some(flow) = summary.flows.iter_mut().find(|flow| flow.name == application.name) {
+            (flow.offered_mbps, flow.goodput_mbps) = application.rates();
+        }
+    }
+    let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    summary.jain.goodput = Jain::index(&goodputs);
+    summary
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use airbound_control::queue::Demand;
 use airbound_record::{Fate, HopRow, PacketRow, RunFolder, Split, TableReader, find_hops};
 use airbound_scenario::{DemandSchedule, Overrides, Scenario};
 use airbound_units::{Instant, Span};
@@ -61,9 +62,26 @@ impl<'a> Packets<'a> {
         if folder.existing(PACKETS).is_none() {
             return Ok(None);
         }
-        let scenario = Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none())?;
-        let from = Instant::ZERO + scenario.warm_up;
-        let demands = scenario.flows.into_iter().map(|flow| flow.demand).collect();
+        let summary = folder.summary()?;
+        let scenario = match Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none()) {
+            Ok(scenario) => Some(scenario),
+            // Of an emulation all flows of the scenario may have been left out; applications begin after the warm-up.
+            Err(_) if summary.emulation.is_some() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let from = Instant::ZERO + scenario.as_ref().map_or(Span::ZERO, |scenario| scenario.warm_up);
+        // By name: the table numbers flows that the scenario does not have, and may number others in another order.
+        let demand = |name: &String| {
+            let written = || scenario.as_ref()?.flows.iter().find(|flow| flow.name == *name);
+            if let Some(flow) = written() {
+                return flow.demand.clone();
+            }
+            let demand = summary.flows.iter().find(|flow| flow.name == *name)?.demand?;
+            let latency = Span::from_secs_f64(demand.latency_ms / 1e3);
+            Demand::new(latency, demand.percentile).ok().map(DemandSchedule::always)
+        };
+        let table = TableReader::<PacketRow>::open(&folder.file(PACKETS))?;
+        let demands = table.info().flows.iter().map(demand).collect();
         Ok(Some(Self { folder, from, demands }))
     }
 

@@ -97,6 +97,14 @@ impl Run {
         set.unwrap_or(Ok(()))
     }
 
+    /// Number of seconds so far with acknowledged packets of a flow under a demand; `None` for flows without one.
+    pub fn demand_seconds(&mut self, flow: usize) -> Option<u64> {
+        let seconds = |network: &mut Network, own: usize| {
+            network.parts.meters.flows.get(own)?.demand().map(DemandMeter::seconds)
+        };
+        self.in_network(flow, seconds).flatten()
+    }
+
     /// Checks that the scheme supports a demand on a flow.
     ///
     /// # Errors

@@ -66,10 +66,13 @@ impl Run {
             let Built { domains, members, flows } = networks::build(scenario, scheme, seed, plugins)?;
             (Engine::Networks(domains, members), flows)
         };
+        // A flow of the gate has its name from the first packet on.
+        let flows =
+            flows.into_iter().map(|name| if plugins.gate(&name).is_some() { String::new() } else { name });
         Ok(Self {
             engine,
             audience: None,
-            info: info(name, scenario, scheme, seed, flows),
+            info: info(name, scenario, scheme, seed, flows.collect()),
             scheme: scheme.clone(),
             has_sender: scenario.flows.iter().any(|flow| {
                 matches!(

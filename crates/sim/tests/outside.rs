@@ -85,7 +85,7 @@ fn packets_pass_and_are_part_of_the_results() {
     let downs: Vec<u64> = passed.iter().map(|one| one.tag).filter(|tag| tag % 2 == 0).collect();
     assert!(downs.is_sorted(), "a flow keeps its order");
     run.end_now();
-    assert_eq!(run.info().flows[1], "laptop down tcp 443");
+    assert_eq!(run.info().flows, ["own", "laptop down tcp 443", "laptop up tcp 443", ""]);
     let (outcome, _) = run.finish().expect("packets are conserved");
     let summary = outcome.summary;
     assert_eq!(summary.duration_s, 1.0);

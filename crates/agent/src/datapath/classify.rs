@@ -4,6 +4,7 @@ use std::hash::RandomState;
 use std::net::IpAddr;
 
 use airbound_linux::completions::{self, Fate, RateTry};
+use airbound_linux::fragments::Fragments;
 use airbound_linux::neighbours::{Neighbour, Neighbours};
 use airbound_linux::nfqueue::{Layer, Packet};
 use airbound_linux::packet::{Headers, PriorityMap};
@@ -68,6 +69,7 @@ pub(super) struct Classifier {
     priorities: PriorityMap,
     /// Random keys of the flow hashes (SipHash), so that a remote host cannot construct flows that collide.
     keys: RandomState,
+    fragments: Fragments,
     waiting: Waiting,
     /// The number of the last packet.
     last: u32,
@@ -81,6 +83,7 @@ impl Classifier {
             hosts: Vec::new(),
             priorities,
             keys: RandomState::new(),
+            fragments: Fragments::default(),
             waiting: Waiting::default(),
             last: 0,
         }
@@ -89,7 +92,10 @@ impl Classifier {
     /// The arrival of a packet. Its station is `None` if the packet is not IP or its receiver is unknown.
     pub(super) fn arrival(&mut self, packet: &Packet<'_>) -> Arrival {
         self.last = packet.id.0;
-        let headers = Headers::read(packet.head);
+        let mut headers = Headers::read(packet.head);
+        if let Some(headers) = &mut headers {
+            self.fragments.complete(headers);
+        }
         let station = headers.and_then(|headers| self.station(packet, headers.destination));
         let facts = headers.map(|headers| Facts {
             source: headers.source,
@@ -239,6 +245,44 @@ mod tests {
             assert_eq!(mark >> 24, 0xab);
             assert_eq!(classifier(last).ticket(mark), Ticket(number), "{last} {number}");
         }
+    }
+
+    #[test]
+    fn fragments_match_as_their_datagram() {
+        let rule = |text: &str| Rule {
+            name: text.to_owned(),
+            condition: text.parse().expect("a condition"),
+            demand: airbound_control::queue::Demand::new(Span::from_millis(20), 95.0).expect("a demand"),
+            rate: None,
+        };
+        let mut classifier = Classifier::new(vec![rule("udp sport 5001")], "6.12.0");
+        let mut arrival = |identification: u8, offset: u8, more: bool| {
+            let mut head = vec![0x45, 0, 0, 28, 0, identification, if more { 0x20 } else { 0 }, offset];
+            head.extend([64, 17, 0, 0, 10, 1, 0, 2, 10, 0, 0, 11]);
+            head.extend(if offset == 0 { [0x13, 0x89, 0xc0, 1, 0, 8, 0, 0] } else { [0; 8] });
+            classifier.arrival(&Packet {
+                id: airbound_linux::nfqueue::PacketId(1),
+                layer: Layer::Network,
+                ethertype: 0x0800,
+                head: &head,
+                length: ByteCount::new(28),
+                is_super_packet: false,
+                in_interface: 1,
+                out_interface: 2,
+                link_header: &[],
+                vlan: None,
+                source: None,
+                mark: 0,
+                priority: 0,
+            })
+        };
+        let first = arrival(7, 0, true);
+        assert_eq!(first.rule, Some(0));
+        for (offset, more) in [(185, true), (200, false)] {
+            let later = arrival(7, offset, more);
+            assert_eq!((later.rule, later.flow), (first.rule, first.flow), "{offset}");
+        }
+        assert_eq!(arrival(8, 185, false).rule, None, "of another datagram");
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //! | `mark 0x10`, `mark 0x10/0xf0` | netfilter's mark, under a mask |
 //! | `any` | everything |
 //!
-//! `and` (which may be left out), `or`, `not` and parentheses combine them; `not` binds most tightly, then `and`, then `or`. A fragment
-//! has no ports.
+//! `and` (which may be left out), `or`, `not` and parentheses combine them; `not` binds most tightly, then `and`, then `or`. A later
+//! fragment has the ports of the first one, as far as that was seen.
 
 mod nft;
 mod parse;
@@ -35,7 +35,7 @@ pub struct Facts {
     pub destination: IpAddr,
     /// The transport's protocol number.
     pub protocol: u8,
-    /// Source and destination port; `None` for fragments.
+    /// Source and destination port; `None` for later fragments of a datagram whose first one was not seen.
     pub ports: Option<(u16, u16)>,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_has_no_ports() {
+    fn a_fragment_alone_has_no_ports() {
         let fragment = Facts { ports: None, ..facts() };
         assert!(!"dport 0-65535".parse::<Expression>().expect("valid").matches(&fragment));
         assert!("udp".parse::<Expression>().expect("valid").matches(&fragment));

@@ -90,6 +90,12 @@ pub(crate) struct EmulateRun {
     /// Demanded 95th percentile of the latency; one for all conditions, or one for each
     #[arg(long, value_name = "TIME", requires = "protect")]
     pub(crate) p95: Vec<Span>,
+    /// Flow of the headline and of the page [default: the protected connection, else the one with most bytes]
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) focus: Option<String>,
+    /// Show every connection, those of a few packets too
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Let stations reach the internet, over the air and through this machine (IPv4, by the program passt)
     #[arg(long)]
     pub(crate) internet: bool,

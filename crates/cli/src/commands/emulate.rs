@@ -11,9 +11,9 @@ use airbound_emulate::between::Between;
 use airbound_emulate::command::{CommandLine, Output};
 use airbound_emulate::hosts::SERVER;
 use airbound_emulate::lanes::Protected;
-use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status, enter};
+use airbound_emulate::{Class, Emulation, Finished, HostCommand, Request, Status, Stop, enter};
 use airbound_record::{EmulationSummary, FolderLock, Lateness, Tables};
-use airbound_report::Comparison;
+use airbound_report::{Comparison, fold, leading};
 use airbound_runs::folder::{REPORT, write_report};
 use airbound_runs::output::STDOUT;
 use airbound_runs::{Opened, facts};
@@ -102,16 +102,20 @@ fn start(run: EmulateRun, verbosity: Verbosity) -> Result<(), CliError> {
         output::remark(&introduction(&emulation));
     }
     // From here on there may be threads.
-    interrupt::listen();
-    let finished = emulation.run(interrupt::asked(), reporter(&run, verbosity))?;
-    tell(&finished, &opened, &label, &folder, verbosity)?;
+    interrupt::listen_without_end();
+    let finished = emulation.run(stop(), reporter(&run, verbosity))?;
+    tell(&finished, &opened, &label, &run, verbosity)?;
     verdict(finished, run.strict)
+}
+
+/// The requests to stop that signals make.
+const fn stop() -> Stop<'static> {
+    Stop { asked: interrupt::asked(), hurried: interrupt::hurried() }
 }
 
 /// The same between two devices of this machine.
 fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(), CliError> {
-    let (opened, label, folder) =
-        (between.opened.clone(), between.named.label.clone(), between.folder.clone());
+    let (opened, label) = (between.opened.clone(), between.named.label.clone());
     let [near, far] = between.devices.clone();
     let opening = between.prepare()?;
     // Bound before anything runs: a port that is taken is wrong input.
@@ -129,12 +133,12 @@ fn between(run: &EmulateRun, between: Between, verbosity: Verbosity) -> Result<(
     if verbosity.remarks() {
         output::remark(&format!("airbound: between {near} and {far}; {}", class_in_words(opening.class())));
     }
-    interrupt::listen();
+    interrupt::listen_without_end();
     let mut listening = None;
     let ready = || listening = run.ready.and_then(|port| bind(port).ok());
-    let finished = opening.run(interrupt::asked(), ready, reporter(run, verbosity))?;
+    let finished = opening.run(stop(), ready, reporter(run, verbosity))?;
     drop(listening);
-    tell(&finished, &opened, &label, &folder, verbosity)?;
+    tell(&finished, &opened, &label, run, verbosity)?;
     verdict(finished, run.strict)
 }
 
@@ -260,22 +264,42 @@ fn share(share: Option<f64>) -> String {
     share.map_or("none".to_owned(), |share| format!("{:.2} %", share * 100.0))
 }
 
+/// Flows that a sentence names.
+const MOST_NAMES: usize = 20;
+
 /// Writes the report, and prints results.
 fn tell(
     finished: &Finished,
     opened: &Opened,
     label: &str,
-    folder: &Path,
+    run: &EmulateRun,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
-    let loaded = airbound_report::Run::load(&finished.folder)?;
+    let folder = finished.folder.path();
+    let mut runs = vec![(label.to_owned(), airbound_report::Run::load(&finished.folder)?)];
     // The applications are what it was run for; the scenario's own flows may have been left out.
     let is_there = |name: &String| finished.summary.flows.iter().any(|flow| flow.name == *name);
-    let focus = finished.flows.first().cloned().or(opened.focus().filter(is_there));
-    let comparison = Comparison::new(vec![(label.to_owned(), loaded)], focus.as_deref(), None)?
-        .with_facts(facts(&opened.scenario));
+    let wanted = run.focus.clone().filter(is_there);
+    let focus = wanted.clone().or_else(|| leading(&runs)).or(opened.focus().filter(is_there));
+    if !run.full {
+        fold(&mut runs, focus.as_deref());
+    }
+    let comparison = Comparison::new(runs, focus.as_deref(), None)?.with_facts(facts(&opened.scenario));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
+    if let (Some(name), None, false) = (&run.focus, wanted, verbosity.quiet) {
+        let known = finished.summary.flows.iter().map(|flow| flow.name.as_str());
+        let known: Vec<&str> = known.take(MOST_NAMES).collect();
+        output::remark(&format!(
+            "airbound: --focus {name}: there was no such flow; flows are {}",
+            known.join(", ")
+        ));
+    }
+    for condition in finished.unmet.iter().filter(|_| !verbosity.quiet) {
+        output::remark(&format!(
+            "airbound: --protect \"{condition}\": no connection began with such a packet, so nothing was protected by it"
+        ));
+    }
     if verbosity.json {
         return Ok(output::print(&finished.summary.to_json()?)?);
     }

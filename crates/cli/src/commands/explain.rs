@@ -54,9 +54,11 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
 
 /// The number of a flow.
 fn number_of(flow: &str, info: &RunInfo) -> Result<u32, CliError> {
-    let number = info.flows.iter().position(|name| name == flow);
+    let number = info.flows.iter().position(|name| name == flow && !name.is_empty());
     number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
-        let known = info.flows.join(", ");
+        let known: Vec<&str> =
+            info.flows.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        let known = known.join(", ");
         CliError::Input(format!("--flow: there is no flow {flow}; there are {known}"))
     })
 }

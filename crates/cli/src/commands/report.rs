@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use airbound_record::RunFolder;
-use airbound_report::{Comparison, Run};
+use airbound_report::{Comparison, Run, align, fold, leading};
 use airbound_runs::facts_of;
 use airbound_runs::folder::{Index, REPORT, write_report};
 use airbound_runs::output::STDOUT;
@@ -39,9 +39,18 @@ pub(super) fn report(report: &Report, verbosity: Verbosity) -> Result<(), CliErr
             }
         }
     }
-    let focus = focus.or_else(|| found.first().and_then(|first| focus_of(&first.run)));
     let facts = found.first().map(|first| facts_of(&first.run.scenario)).unwrap_or_default();
-    let runs = labelled(found);
+    let of_scenario = found.first().and_then(|first| focus_of(&first.run));
+    let mut runs = labelled(found);
+    let has = |name: &str| runs.iter().any(|(_, run)| run.summary.flows.iter().any(|flow| flow.name == name));
+    // A name that was asked for stays.
+    if !focus.as_deref().is_some_and(has) {
+        align(&mut runs);
+    }
+    let focus = focus.or_else(|| leading(&runs)).or(of_scenario);
+    if !report.full {
+        fold(&mut runs, focus.as_deref());
+    }
     if let Some(wanted) = &report.baseline
         && !runs.iter().any(|(label, _)| label == wanted)
     {

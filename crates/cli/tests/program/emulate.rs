@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use airbound_record::{RunFolder, Summary};
+use airbound_record::{RunFolder, SeriesRow, Summary, TableReader};
 
 use crate::place::Place;
 
@@ -164,8 +164,11 @@ fn programs_talk_over_air_and_wire() {
     assert!(emulation.packets > 403 && emulation.aggregates > 60, "{emulation:?}");
     assert_eq!(emulation.flows.len(), 4);
     let first = &emulation.flows.iter().find(|flow| flow.name == names[0]).expect("a flow").first;
-    assert!(first.starts_with("udp [fd77:a1b0::2]:") && first.ends_with(" > [fd77:a1b0::1]:5000"), "{first}");
-    assert!(emulator.place.path("out/report.html").is_file());
+    assert!(first.starts_with("udp 10.77.0.2:") && first.ends_with(" > 10.77.0.1:5000"), "{first}");
+    assert!(
+        String::from_utf8_lossy(&emulator.place.bytes("out/report.html"))
+            .contains(" of near down tcp 5000\"")
+    );
     // Each datagram is there where it is sent and where its answer arrives, with its content.
     let capture = emulator.place.bytes("near.pcap");
     for number in 0..30u8 {
@@ -174,6 +177,141 @@ fn programs_talk_over_air_and_wire() {
         let found = runs.count();
         assert!(found == 2 || number == 7, "{found} of datagram {number}");
     }
+}
+
+/// Answers datagrams on a port above those that clients are given (32768 to 60999) with as many bytes.
+#[test]
+#[ignore = "a program that the tests start"]
+fn answer() {
+    let socket = UdpSocket::bind("0.0.0.0:61001").expect("a socket");
+    let mut buffer = [0; 10_000];
+    while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+        let _ = socket.send_to(&buffer[..length], from);
+    }
+}
+
+/// Sends 20 datagrams of 4000 bytes to it at an address, and awaits each; is silent for a second before and after.
+#[test]
+#[ignore = "a program that the tests start"]
+fn ask() {
+    let address = arguments();
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a limit");
+    socket.connect((address.as_str(), 61_001)).expect("an address");
+    std::thread::sleep(Duration::from_secs(1));
+    for _ in 0..20 {
+        socket.send(&[7; 4000]).expect("to send");
+        assert_eq!(socket.recv(&mut [0; 5000]).expect("an answer"), 4000);
+    }
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+#[test]
+fn fragments_belong_to_their_connection_and_a_name_is_the_service() {
+    let Some(emulator) = Emulator::new() else { return };
+    let answer = program("answer", "");
+    let ask = program("ask", "10.77.0.1");
+    let output = emulator.run(
+        &[
+            &[
+                "--server",
+                &answer,
+                "--station",
+                "near",
+                "--scheme",
+                "last-pq",
+                "--focus",
+                "near up udp 61001",
+            ][..],
+            &["--protect", "udp dport 61001", "--protect", "tcp dport 9", "--p95", "30ms", "--log-packets"],
+            &["--", "sh", "-c", &ask],
+        ]
+        .concat(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let summary = emulator.summary();
+    let emulation = summary.emulation.as_ref().expect("an emulation");
+    // The lower port is the client's.
+    let names: Vec<&str> = emulation.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["near up udp 61001", "near down udp 61001"]);
+    let flow = |name: &str| summary.flows.iter().find(|flow| flow.name == name).expect(name);
+    let (up, down) = (flow(names[0]), flow(names[1]));
+    // 4008 bytes of UDP are three fragments over an MTU of 1500.
+    assert_eq!((up.packets.delivered, down.packets.delivered), (60, 60));
+    assert!(up.demand.is_some() && down.demand.is_none());
+    let own = summary.application(names[0]).expect("an application");
+    assert_eq!(
+        (own.sent_bytes, own.delivered_bytes, own.delivered_share()),
+        (20 * 4068, 20 * 4068, Some(1.0))
+    );
+    assert_eq!(own.demand_seconds.map(|seconds| (1..=5).contains(&seconds)), Some(true));
+    // Twenty round trips of at least 40 ms, without the silence around them.
+    assert!(
+        own.active_s >= 0.76 && own.active_s < summary.duration_s - 1.9,
+        "{own:?} {}",
+        summary.duration_s
+    );
+    let expected = 20.0 * 4068.0 * 8.0 / 1e6 / own.active_s;
+    assert!((up.goodput_mbps / expected - 1.0).abs() < 1e-4, "{} {expected}", up.goodput_mbps);
+    assert!(said.contains("--protect \"tcp dport 9\": no connection began with such a packet"), "{said}");
+    assert!(!said.contains("\"udp dport 61001\": no connection"), "{said}");
+    assert!(said.contains("Flow near up udp 61001"), "the focus that was asked for: {said}");
+    // The page draws the connections, under their names.
+    let page = String::from_utf8(emulator.place.bytes("out/report.html")).expect("a page");
+    assert!(page.contains("aria-label=\"p95 latency (ms) of near up udp 61001\""));
+    // In the tables slots without a connection have no names.
+    let table = TableReader::<SeriesRow>::open(&emulator.place.path("out/series.parquet")).expect("a table");
+    let named: Vec<&String> = table.info().flows.iter().filter(|name| !name.is_empty()).collect();
+    assert_eq!(named, ["film", names[0], names[1]]);
+    let late = Command::new(env!("CARGO_BIN_EXE_airbound"))
+        .args(["explain", "out", "--late"])
+        .current_dir(emulator.place.path("."))
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&late.stdout);
+    assert!(said.contains("near up udp 61001"), "its demand is known by name: {said} {late:?}");
+    let output = Command::new(env!("CARGO_BIN_EXE_airbound"))
+        .args(["report", "out", "--out", "page.html"])
+        .current_dir(emulator.place.path("."))
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("Flow near up udp 61001"), "the protected connection leads: {said}");
+}
+
+/// Sends a datagram to the first address that the resolver has for a name.
+#[test]
+#[ignore = "a program that the tests start"]
+fn call_by_name() {
+    let mut addresses =
+        std::net::ToSocketAddrs::to_socket_addrs(&(arguments().as_str(), 5004)).expect("a name");
+    let first = addresses.next().expect("an address");
+    let socket = UdpSocket::bind(if first.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).expect("a socket");
+    for _ in 0..200 {
+        socket.send_to(&[7; 100], first).expect("to send");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ends when it has heard a datagram over IPv4.
+#[test]
+#[ignore = "a program that the tests start"]
+fn hear() {
+    let socket = UdpSocket::bind("0.0.0.0:5004").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a limit");
+    socket.recv(&mut [0; 200]).expect("a datagram");
+}
+
+#[test]
+fn a_receiver_on_ipv4_hears_what_is_sent_to_its_name() {
+    let Some(emulator) = Emulator::new() else { return };
+    let call = program("call_by_name", "near");
+    let hear = program("hear", "");
+    let output = emulator.run(&["--server", &call, "--station", "near", "--", "sh", "-c", &hear]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let names: Vec<String> = emulator.summary().flows.into_iter().map(|flow| flow.name).collect();
+    assert!(names.iter().any(|name| name == "near down udp 5004"), "{names:?}");
 }
 
 #[test]
@@ -314,6 +452,39 @@ fn a_stop_leaves_results() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(emulator.summary().emulation.is_some());
+}
+
+#[test]
+fn further_signals_leave_results_too() {
+    let Some(emulator) = Emulator::new() else { return };
+    let ready = emulator.place.path("ready");
+    // A command that ignores requests to end.
+    let touch = format!("trap '' TERM INT; touch {}; while :; do sleep 0.1; done", ready.display());
+    // `timeout` sends two at once; a person sends more, and the last ones while the results are written.
+    let pauses: [&[u64]; 5] = [&[0], &[10], &[250], &[250, 100, 5], &[1000, 1500]];
+    for pauses in pauses {
+        std::fs::remove_dir_all(emulator.place.path("out")).expect("results");
+        let _ = std::fs::remove_file(&ready);
+        let mut command = emulator.command(&["--", "sh", "-c", &touch]);
+        let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+        let begun = Instant::now();
+        while !ready.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let signal =
+            || Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
+        signal().expect("kill starts");
+        for pause in pauses {
+            std::thread::sleep(Duration::from_millis(*pause));
+            signal().expect("kill starts");
+        }
+        assert_eq!(child.wait().expect("its end").code(), Some(137), "{pauses:?}");
+        assert!(emulator.summary().emulation.is_some(), "{pauses:?}");
+        let left = std::fs::read_dir(emulator.place.path("out")).expect("a folder").flatten();
+        let left: Vec<String> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        assert!(!left.iter().any(|name| name.ends_with(".partial") || name == ".lock"), "{left:?}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn any_bytes_are_read_without_panic() {
         }
         if let Some(headers) = Headers::read(&bytes) {
             assert!(headers.dscp < 64 && headers.ecn < 4);
-            assert!(headers.ports.is_none() || !headers.is_fragment);
+            assert!(headers.ports.is_none() || headers.fragment.is_none_or(|fragment| fragment.is_first));
             let _ = headers.flow_hash(&keys);
         }
     });

@@ -9,8 +9,9 @@ use crate::plot::SERIES;
 const HEIGHT: f64 = 300.0;
 /// The smallest share of a tail that is shown, in per cent: the 99.99th percentile.
 const SMALLEST: f64 = 0.01;
-/// Size of one of several small plots.
+/// Size of one of several small plots, and of a single one: the page shows both without scaling, so that texts have one size.
 const PANEL: (f64, f64) = (228.0, 140.0);
+const ALONE: (f64, f64) = (NARROW, 200.0);
 
 fn points(line: &Line) -> impl Iterator<Item = (f64, f64)> + '_ {
     line.points.iter().flatten().copied()
@@ -23,12 +24,17 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     Some(values.fold((first, first), |(low, high), value| (low.min(value), high.max(value))))
 }
 
-/// Draws a line, interrupted where it has no point.
+/// Draws a line, interrupted where it has no point; a point alone is a short dash.
 fn draw(svg: &mut Svg, number: usize, line: &Line, (x, y): (&Scale, &Scale)) {
     svg.open_series(&series(number), &line.name);
     for piece in line.points.split(Option::is_none).filter(|piece| !piece.is_empty()) {
-        let piece = piece.iter().flatten();
-        svg.path("line", piece.map(|(across, up)| (x.place(*across), y.place(y.clamp(*up)))));
+        let place = |(across, up): &(f64, f64)| (x.place(*across), y.place(y.clamp(*up)));
+        if let [Some(alone)] = piece {
+            let (across, up) = place(alone);
+            svg.path("line", [(across - 1.5, up), (across + 1.5, up)]);
+        } else {
+            svg.path("line", piece.iter().flatten().map(place));
+        }
     }
     svg.close("g");
 }
@@ -159,14 +165,17 @@ pub(crate) fn panels(chart: &Panels) -> Vec<String> {
     let (Some(across), Some((_, highest))) = (ends(all().map(|(x, _)| x)), ends(heights)) else {
         return Vec::new();
     };
-    let (width, height) = PANEL;
+    let is_shown = |line: &Line| points(line).next().is_some();
+    let is_alone = chart.panels.iter().filter(|(line, _)| is_shown(line)).count() == 1;
+    let size = if is_alone { ALONE } else { PANEL };
+    let (width, height) = size;
     let area = Area { left: left(highest), right: width - 10.0, top: 24.0, bottom: height - 22.0 };
     let x = Scale::new(false, across, (area.left, area.right));
     let y = Scale::new(false, (0.0, 1.05 * highest), (area.bottom, area.top));
     let attributes = x.attribute("x") + &y.attribute("y");
     let draw_one = |(number, (line, band)): (usize, &(Line, _))| {
         let band: &crate::chart::Band = band;
-        let mut svg = Svg::new(PANEL, &format!("{} of {}", chart.y, line.name), &attributes);
+        let mut svg = Svg::new(size, &format!("{} of {}", chart.y, line.name), &attributes);
         axes(&mut svg, area, (Some(&x), Some(&y)), ("", &line.name));
         if band.len() > 1 {
             let above = band.iter().map(|(across, _, high)| (x.place(*across), y.place(*high)));
@@ -180,11 +189,38 @@ pub(crate) fn panels(chart: &Panels) -> Vec<String> {
         draw(&mut svg, number, line, (&x, &y));
         svg.finish()
     };
-    chart
-        .panels
-        .iter()
-        .enumerate()
-        .filter(|(_, (line, _))| points(line).next().is_some())
-        .map(draw_one)
-        .collect()
+    chart.panels.iter().enumerate().filter(|(_, (line, _))| is_shown(line)).map(draw_one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_alone_is_seen() {
+        let points = vec![Some((0.0, 1.0)), None, Some((2.0, 1.0)), Some((3.0, 2.0)), Some((4.0, 2.0))];
+        let line = Line { name: "a".to_owned(), points };
+        let drawn = panels(&Panels { y: "y".to_owned(), panels: vec![(line, Vec::new())], level: None });
+        let paths: Vec<&str> = drawn[0].split("<polyline class=\"line\" points=\"").skip(1).collect();
+        let counts =
+            paths.iter().map(|path| path.split('"').next().map_or(0, |points| points.split(' ').count()));
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn texts_of_one_plot_are_as_large_as_those_of_several() {
+        let line =
+            |name: &str| Line { name: name.to_owned(), points: vec![Some((0.0, 1.0)), Some((1.0, 2.0))] };
+        let drawn = |count: usize| {
+            let all = (0..count).map(|_| (line("a"), crate::chart::Band::new())).collect();
+            panels(&Panels { y: "y".to_owned(), panels: all, level: None })
+        };
+        // A style sheet that stretches neither shows both at their own size.
+        assert!(drawn(1)[0].contains("viewBox=\"0 0 480 200\" width=\"480\""), "{}", drawn(1)[0]);
+        assert!(drawn(2)[1].contains("viewBox=\"0 0 228 140\" width=\"228\""), "{}", drawn(2)[1]);
+        let style = include_str!("../page/style.css");
+        let stretched =
+            style.lines().filter(|line| line.starts_with(".small .plot")).any(|line| line.contains("width"));
+        assert!(!stretched);
+    }
 }

@@ -72,6 +72,13 @@ impl DemandMeter {
         self.window.clear();
     }
 
+    /// Number of seconds with acknowledged packets so far, which the share of those that met the demand is of.
+    pub(crate) fn seconds(&self) -> u64 {
+        let mut last = self.clone();
+        last.close_window();
+        last.windows
+    }
+
     /// Returns the result at the end of a run, if there was any demand.
     pub(super) fn summary(&self) -> Option<DemandSummary> {
         let mut last = self.clone();
