@@ -28,4 +28,5 @@ mod trace_reading;
 mod trace_shipped;
 mod traffic;
 mod transmit_path;
+mod voice;
 mod wqm;

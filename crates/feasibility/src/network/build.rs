@@ -197,7 +197,11 @@ impl Building<'_> {
     fn neighbour(&self, network: &Neighbour) -> Result<Node, ConfigError> {
         let rate = RateConfig::Fixed(Default::default()).build(&Capabilities::only(network.rate), 0)?;
         let format = network.rate.format();
-        let path = Path { max_ampdu_mpdus: network.ampdu_mpdus, ..Preset::Direct.path(format) };
+        let path = Path {
+            max_ampdu_mpdus: network.ampdu_mpdus,
+            aggregate_voice: true,
+            ..Preset::Direct.path(format)
+        };
         // The smallest queue that a saturated neighbour never empties.
         let limit = Limits { packets: 2 * usize::from(network.ampdu_mpdus).max(1), ..Limits::default() };
         let queue = AnyQueue::Fifo(Fifo::new(FifoConfig { limit, ..FifoConfig::default() })?);
@@ -372,6 +376,6 @@ fn over_path(link: NodeLink, path: &Path) -> Node {
         hardware: Default::default(),
         tries: u32::from(path.hardware_tries),
         charges_received: path.charge_received_airtime,
-        block_ack: path.block_ack,
+        block_ack: Category::ALL.map(|category| path.has_agreement(category)),
     }
 }

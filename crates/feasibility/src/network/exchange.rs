@@ -191,7 +191,7 @@ impl Network {
         if receiver == node {
             return;
         }
-        let in_order = self.nodes[node.index()].block_ack;
+        let in_order = self.nodes[node.index()].block_ack[done.descriptor.category.index()];
         let buffer = self.buffer(node, receiver, done.descriptor.category);
         let mut arrivals = Vec::new();
         for (place, mpdu) in done.descriptor.mpdus.iter().enumerate() {

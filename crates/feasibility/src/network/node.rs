@@ -29,7 +29,7 @@ pub(crate) struct Node {
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
     /// Whether its receivers reorder.
-    pub(crate) block_ack: bool,
+    pub(crate) block_ack: [bool; 4],
 }
 
 /// A PPDU in the hardware.

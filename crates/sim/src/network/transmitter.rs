@@ -72,8 +72,8 @@ pub(crate) struct Transmitter {
     pub(crate) handing: [usize; 4],
     /// Whether it shapes uplinks.
     pub(crate) shapes: bool,
-    /// Whether its receivers reorder MPDUs, under a block-ack agreement.
-    pub(crate) block_ack: bool,
+    /// Whether its receivers reorder MPDUs, under a block-ack agreement, by category.
+    pub(crate) block_ack: [bool; 4],
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
     /// Airtime of its own transmissions, acknowledgements included.
