@@ -20,6 +20,7 @@ mod people;
 mod radio;
 mod relays;
 mod rtc;
+mod run_end;
 mod scenario_conference;
 mod simulate;
 mod small_queue;

@@ -177,6 +177,14 @@ impl Network {
         }
     }
 
+    /// Enqueues all packets that have arrived at any node by now. A queue that is not used has not yet received what its sources sent:
+    /// counters are read only after this.
+    pub(crate) fn take_in_all(&mut self) {
+        for node in 0..self.parts.transmitters.len() {
+            self.take_in(StationId(node as u16));
+        }
+    }
+
     /// The categories of a node whose packets are only enqueued, if any: a category that already contends and forms aggregates when
     /// the channel is won has nothing to do before.
     fn only_queued(&self, node: StationId) -> Option<Categories> {
