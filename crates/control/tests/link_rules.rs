@@ -97,6 +97,27 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
 }
 
 #[test]
+fn voice_goes_one_by_one_where_it_has_no_agreement_and_no_window_bounds_it() {
+    let most = |category, aggregates_voice, forms_ppdus| {
+        let config = LinkConfig { aggregates_voice, forms_ppdus, ..config() };
+        let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(8)), 1);
+        let mut link = TestLink::new(Watched::new("kind = \"fifo\""), None, rate.expect("valid"), config);
+        for number in 0..4 {
+            link.enqueue(NOW, packet(number, 0, 1, category, 100), &mut Vec::new());
+        }
+        let room = Room { category, max_duration: Span::from_micros(5484) };
+        link.next(NOW, room, &mut Vec::new()).map(|descriptor| descriptor.mpdus.len())
+    };
+    for category in [Category::Bk, Category::Be, Category::Vi] {
+        assert_eq!(most(category, false, true), Some(4), "{category:?}");
+    }
+    assert_eq!(most(Category::Vo, false, true), Some(1));
+    assert_eq!(most(Category::Vo, true, true), Some(4));
+    // Above a kernel that forms the PPDUs a descriptor is no aggregate.
+    assert!(most(Category::Vo, true, false).is_some_and(|packets| packets > 1));
+}
+
+#[test]
 fn a_held_station_keeps_its_packets_and_its_retries_until_it_listens() {
     let mut link = link("kind = \"fifo\"", vht(0));
     fill(&mut link, &[1, 2], 4);

@@ -175,7 +175,7 @@ pub struct FlowSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_latency_ms: Option<LatencyStats>,
     /// Video only: for real-time video the share of time in frozen frames, see [`RtcSummary`]; for a VR stream the share of frames that
-    /// missed their deadline.
+    /// missed their deadline, those included that still wait past it at the end.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
     pub stall_rate: Option<f64>,
     /// Real-time video only: results of congestion control, error correction and retransmission.

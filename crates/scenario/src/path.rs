@@ -7,6 +7,7 @@ use airbound_control::link::{DriverOrder, TimeLimits};
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::Format;
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::edca::Category;
 use serde::Serialize;
 
 use super::error::ScenarioError;
@@ -75,6 +76,8 @@ pub struct Path {
     pub driver_order: DriverOrder,
     /// Upper limit on MPDUs of an aggregate.
     pub max_ampdu_mpdus: u16,
+    /// Whether voice is aggregated as the other categories are; without, its frames are sent one by one, without a block-ack agreement.
+    pub aggregate_voice: bool,
     /// Upper limit on bytes of an A-MPDU.
     pub max_ampdu_bytes: ByteCount,
     /// Longest PPDU.
@@ -144,6 +147,8 @@ impl Preset {
             driver_queue: Some(0),
             driver_order: DriverOrder::OldestFirst,
             max_ampdu_mpdus: mpdus_of(limits),
+            // Neither mac80211 and its drivers nor ns-3 (VO_MaxAmpduSize) aggregate voice.
+            aggregate_voice: false,
             max_ampdu_bytes: limits.max_bytes,
             max_ppdu_duration: limits.max_duration,
             first_subframe_padding: ByteCount::ZERO,
@@ -263,6 +268,7 @@ pub(super) const KEYS: &[&str] = &[
     "driver-queue",
     "driver-order",
     "max-ampdu-mpdus",
+    "aggregate-voice",
     "max-ampdu-bytes",
     "max-ppdu-duration",
     "first-subframe-padding",
@@ -349,6 +355,12 @@ impl Path {
         }
     }
 
+    /// Whether frames of a category are sent under a block-ack agreement.
+    #[must_use]
+    pub const fn has_agreement(&self, category: Category) -> bool {
+        self.block_ack && (self.aggregate_voice || !matches!(category, Category::Vo))
+    }
+
     /// Returns the time limits of a packet in each layer, and in all together.
     #[must_use]
     pub const fn time_limits(&self) -> TimeLimits {
@@ -410,6 +422,7 @@ impl Path {
                 &[("oldest-first", DriverOrder::OldestFirst), ("round-robin", DriverOrder::RoundRobin)],
             )?,
             max_ampdu_mpdus,
+            aggregate_voice: section.boolean("aggregate-voice", base.aggregate_voice)?,
             max_ampdu_bytes: section.ranged(
                 "max-ampdu-bytes",
                 base.max_ampdu_bytes,

@@ -59,6 +59,7 @@ impl Scenario {
             window: path.block_ack_window,
             forms_ppdus: true,
             block_ack: path.block_ack,
+            aggregates_voice: path.aggregate_voice,
             chain_steps: path.rates_per_grant,
             max_grants: path.max_grants,
             max_tries: path.max_tries,

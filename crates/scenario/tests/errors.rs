@@ -166,6 +166,7 @@ fn paths_are_checked() {
     check(&path("openwifi", "hardware-total = \"many\""), &[line, "1 to 4000", "\"unlimited\""]);
     check(&path("openwifi", "rates-per-grant = 5"), &[line, "from 1 to 4"]);
     check(&path("openwifi", "driver-limit-time = \"1 us\""), &[line, "driver-limit-time", "100 us", "100 s"]);
+    check(&path("direct", "aggregate-voice = 1"), &[line, "aggregate-voice", "true and false"]);
     check(&path("direct", "block-ack = false"), &[line, "block-ack", "max-ampdu-mpdus = 1"]);
 }
 

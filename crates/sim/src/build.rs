@@ -377,6 +377,8 @@ impl Blueprint<'_> {
         let rate = RateConfig::Fixed(Default::default()).build(&capabilities, 0)?;
         let path = Path {
             max_ampdu_mpdus: network.ampdu_mpdus,
+            // The scenario gives the number for the category of the neighbour.
+            aggregate_voice: true,
             ..scenario::Preset::Direct.path(network.rate.format())
         };
         // The smallest queue that a saturated neighbour never empties.
@@ -492,7 +494,7 @@ impl Blueprint<'_> {
             handover: path.handover,
             handing: [0; 4],
             shapes: false,
-            block_ack: path.block_ack,
+            block_ack: Category::ALL.map(|category| path.has_agreement(category)),
             charges_received: path.charge_received_airtime,
             own: Span::ZERO,
             channel_load: Default::default(),

@@ -166,6 +166,7 @@ impl Run {
             }
         };
         domains.advance(Instant::MAX);
+        domains.take_in_all();
         let mut events = 0;
         let mut parts = Vec::new();
         let mut observer: Box<dyn Observer> = Box::new(NoObserver);

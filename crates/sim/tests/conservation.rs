@@ -85,8 +85,11 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
             maybe((1..=4u8).prop_map(|rates| format!("rates-per-grant = {rates}\n"))),
             maybe((1..20u8).prop_map(|tries| format!("max-tries = {tries}\n"))),
             limit_times(),
+            maybe(any::<bool>().prop_map(|on| format!("aggregate-voice = {on}\n"))),
         )
-            .prop_map(|(tries, grants, rates, most, limits)| tries + &grants + &rates + &most + &limits),
+            .prop_map(|(tries, grants, rates, most, limits, voice)| {
+                tries + &grants + &rates + &most + &limits + &voice
+            }),
         maybe((1..=window).prop_map(|window| format!("block-ack-window = {window}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("charge-received-airtime = {on}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("airtime-queue-limit = {on}\n"))),

@@ -2,6 +2,7 @@
 //! `studies/ns3/README.md`.
 
 mod capture;
+mod chance;
 mod circle;
 mod dcf;
 mod hidden;

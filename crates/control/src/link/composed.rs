@@ -185,7 +185,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let estimate = turn.counts_airtime.then(|| self.estimate(turn.station));
             let Some(lower) = &mut self.lower else { return };
             let limits = &self.config.ampdu;
-            let most = if turn.whole { self.config.max_mpdus().min(u32::from(turn.bound.mpdus)) } else { 1 };
+            let most =
+                if turn.whole { self.config.max_mpdus(category).min(u32::from(turn.bound.mpdus)) } else { 1 };
             let mut sink = Lowered {
                 now,
                 limits: self.config.limits,
@@ -223,7 +224,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
 
     /// Reports the eligibility of a station to the queue that serves the hardware.
     fn update_eligibility(&mut self, now: Instant, station: StationId, category: Category) {
-        let window = self.config.reach();
+        let window = self.config.reach(category);
         let originator = self.state.originator(station, category);
         let eligibility = if originator.held {
             Eligibility::Blocked

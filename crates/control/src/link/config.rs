@@ -2,6 +2,7 @@
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::ampdu::AmpduLimits;
+use airbound_wifi::edca::Category;
 use airbound_wifi::mpdu::{DELIMITER, FCS, LLC_SNAP, QOS_DATA_HEADER, SUBFRAME_ALIGNMENT};
 
 use crate::frame::{Mpdu, RateChain};
@@ -26,6 +27,9 @@ pub struct LinkConfig {
     pub forms_ppdus: bool,
     /// Whether there is a block-ack agreement. Without one, MPDUs are sent one by one and no window bounds them.
     pub block_ack: bool,
+    /// Whether the voice category has block-ack agreements as the others do. Linux starts none there (`minstrel_aggr_check`,
+    /// `ieee80211_aggr_check`, `mt7915_tx_check_aggr`), and ns-3 sends no A-MPDU by default (`VO_MaxAmpduSize`).
+    pub aggregates_voice: bool,
     /// Steps of a rate chain that the hardware accepts with one descriptor, 1 to 4; longer chains are truncated.
     pub chain_steps: u8,
     /// Number of descriptors after which an MPDU is given up, 1 to 255.
@@ -48,6 +52,7 @@ impl Default for LinkConfig {
             window: 64,
             forms_ppdus: true,
             block_ack: true,
+            aggregates_voice: true,
             chain_steps: RateChain::MAX_STEPS as u8,
             max_grants: 7,
             max_tries: None,
@@ -58,17 +63,22 @@ impl Default for LinkConfig {
 }
 
 impl LinkConfig {
-    /// Upper limit on the MPDUs of an aggregate.
-    pub(super) const fn max_mpdus(&self) -> u32 {
-        if self.block_ack { self.ampdu.max_mpdus } else { 1 }
+    /// Whether MPDUs of a category are sent under a block-ack agreement.
+    pub(super) const fn has_agreement(&self, category: Category) -> bool {
+        self.block_ack && (self.aggregates_voice || !matches!(category, Category::Vo))
     }
 
-    /// Greatest distance from the oldest unsettled MPDU to the newest.
-    pub(super) const fn reach(&self) -> u16 {
-        if self.block_ack && self.forms_ppdus { self.window } else { u16::MAX }
+    /// Upper limit on the MPDUs of an aggregate of a category.
+    pub(super) const fn max_mpdus(&self, category: Category) -> u32 {
+        if self.has_agreement(category) { self.ampdu.max_mpdus } else { 1 }
     }
 
-    /// Number of MPDUs with packets of 1500 B in an A-MPDU whose PSDU has at most `longest` bytes, at least one.
+    /// Greatest distance from the oldest unsettled MPDU of a category to the newest.
+    pub(super) const fn reach(&self, category: Category) -> u16 {
+        if self.has_agreement(category) && self.forms_ppdus { self.window } else { u16::MAX }
+    }
+
+    /// Number of MPDUs with packets of 1500 B in a best-effort A-MPDU whose PSDU has at most `longest` bytes, at least one.
     pub(super) fn most_full_mpdus(&self, longest: ByteCount) -> u16 {
         let size = FULL_PACKET + self.overhead;
         let first = DELIMITER + size;
@@ -79,7 +89,7 @@ impl LinkConfig {
             Some(left) => 2 + left.checked_div(further.as_u64()).unwrap_or(0),
             None => 1,
         };
-        let most = self.max_mpdus().clamp(1, u32::from(self.window));
+        let most = self.max_mpdus(Category::Be).clamp(1, u32::from(self.window));
         u16::try_from(fitting.min(u64::from(most))).unwrap_or(u16::MAX)
     }
 }

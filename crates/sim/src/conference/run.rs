@@ -167,6 +167,7 @@ impl ConferenceRun {
                 events += link.processed();
                 let network = &mut link.network;
                 network.advance(Instant::MAX);
+                network.take_in_all();
                 network.check_conservation()?;
                 network.note_found();
                 network.end_frames();

@@ -36,6 +36,8 @@ pub(crate) struct Frames {
     pub(crate) skipped: u64,
     /// Sent, but a part was lost for good.
     pub(crate) lost: u64,
+    /// Incomplete at the end of the run, past their deadline.
+    pub(crate) overdue: u64,
 }
 
 /// An incomplete frame of datagrams.
@@ -393,10 +395,21 @@ impl FlowMeter {
         Some(row)
     }
 
-    /// Incomplete frames of datagrams at the end of the run.
-    pub(super) fn unfinished_frames(&mut self) -> impl Iterator<Item = FrameRow> + '_ {
+    /// Notes an incomplete frame at the end of the run.
+    pub(super) fn on_frame_unfinished(&mut self, created: Instant, end: Instant, measured: bool) {
+        if measured && let Some(frames) = &mut self.frames {
+            frames.overdue += u64::from(self.deadline.is_some_and(|deadline| created + deadline < end));
+        }
+    }
+
+    /// Incomplete frames of datagrams at the `end` of the run.
+    pub(super) fn unfinished_frames(&mut self, end: Instant) -> impl Iterator<Item = FrameRow> + use<> {
         let flow = self.flow.id.0;
-        self.open.drain(..).map(move |open| FrameRow {
+        let open = std::mem::take(&mut self.open);
+        for frame in &open {
+            self.on_frame_unfinished(frame.start.created, end, frame.measured);
+        }
+        open.into_iter().map(move |open| FrameRow {
             first_packet: open.first_packet,
             size: open.start.bytes,
             fate: FrameFate::Unfinished,

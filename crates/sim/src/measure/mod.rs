@@ -232,6 +232,8 @@ impl Meters {
         created: Instant,
         size: ByteCount,
     ) {
+        let (measured, end) = (created >= self.measured_from, self.end);
+        self.flow(flow).on_frame_unfinished(created, end, measured);
         self.observer.frame(&FrameRow {
             first_packet: created,
             size,
@@ -243,7 +245,7 @@ impl Meters {
     /// Notes all incomplete frames of datagrams at the end of the run.
     pub(crate) fn end_frames_of_datagrams(&mut self) {
         for meter in &mut self.flows {
-            for row in meter.unfinished_frames() {
+            for row in meter.unfinished_frames(self.end) {
                 self.observer.frame(&row);
             }
         }

@@ -166,9 +166,10 @@ fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[Str
         frame_latency_ms: meter.latency().frames().map(|frames| frames.stats()),
         stall_rate: match (frames, video) {
             (Some(frames), _) => {
-                // Frames not shown in time: late, lost and skipped ones.
-                let all = frames.delivered + frames.skipped + frames.lost;
-                let missed = frames.late + frames.skipped + frames.lost;
+                // Frames not shown in time: late, lost and skipped ones, and those past their deadline that still wait.
+                let never = frames.skipped + frames.lost + frames.overdue;
+                let all = frames.delivered + never;
+                let missed = frames.late + never;
                 Some(if all == 0 { 0.0 } else { missed as f64 / all as f64 })
             }
             (None, Some(video)) => video.stall_rate(),

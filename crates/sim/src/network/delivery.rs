@@ -65,7 +65,7 @@ impl Network {
         let reception = one.timing.reception();
         let all = arrived == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
-        let in_order = self.parts.transmitters[one.node.index()].block_ack;
+        let in_order = self.parts.transmitters[one.node.index()].block_ack[done.descriptor.category.index()];
         let mut sensed = std::mem::take(&mut self.sensed);
         let mut companions = 0;
         let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);

@@ -314,6 +314,13 @@ impl Domains {
         None
     }
 
+    /// Enqueues all packets that have arrived anywhere by now.
+    pub(crate) fn take_in_all(&mut self) {
+        for number in 0..self.networks().count() {
+            self.act(number, Network::take_in_all);
+        }
+    }
+
     /// The networks, channel by channel.
     pub(crate) fn networks(&self) -> impl Iterator<Item = &Network> {
         self.domains.iter().flat_map(|domain| &domain.networks)

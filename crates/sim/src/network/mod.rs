@@ -305,6 +305,7 @@ impl Network {
                 debug_assert!(accepted.is_ok(), "tried when the run was built: {accepted:?}");
             }
             Event::Window => {
+                self.take_in_all();
                 self.note_found();
                 self.parts.meters.end_window(self.now);
                 self.schedule(self.now + self.parts.window, Event::Window);

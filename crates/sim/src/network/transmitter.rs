@@ -72,8 +72,8 @@ pub(crate) struct Transmitter {
     pub(crate) handing: [usize; 4],
     /// Whether it shapes uplinks.
     pub(crate) shapes: bool,
-    /// Whether its receivers reorder MPDUs, under a block-ack agreement.
-    pub(crate) block_ack: bool,
+    /// Whether its receivers reorder MPDUs, under a block-ack agreement, by category.
+    pub(crate) block_ack: [bool; 4],
     /// Whether airtime of received frames is charged to the sender.
     pub(crate) charges_received: bool,
     /// Airtime of its own transmissions, acknowledgements included.
@@ -174,6 +174,14 @@ impl Network {
         while let Some((at, lost)) = self.parts.transmitters[node.index()].ingress.take_dropped() {
             self.forget(&lost.packet, lost.reason);
             self.parts.meters.on_dropped(at, &lost.packet, lost.reason);
+        }
+    }
+
+    /// Enqueues all packets that have arrived at any node by now. A queue that is not used has not yet received what its sources sent:
+    /// counters are read only after this.
+    pub(crate) fn take_in_all(&mut self) {
+        for node in 0..self.parts.transmitters.len() {
+            self.take_in(StationId(node as u16));
         }
     }
 

@@ -9,6 +9,7 @@ use super::super::attempts::AttemptWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
 use super::Problem;
+use super::chance::{moments, two_errors};
 use crate::trial::in_parallel;
 use crate::{Effort, Trial, TrialError};
 
@@ -143,14 +144,6 @@ const GOODPUT: f64 = 0.05;
 /// Figures of one run: goodput and share of failed frames of the strong station, then of the weak one.
 type Figures = [f64; 4];
 
-/// Mean of a figure over runs, and the variance of one run.
-fn moments(runs: &[Figures], of: impl Fn(&Figures) -> f64) -> (f64, f64) {
-    let count = runs.len() as f64;
-    let mean = runs.iter().map(&of).sum::<f64>() / count;
-    let squares: f64 = runs.iter().map(|run| (of(run) - mean) * (of(run) - mean)).sum();
-    (mean, squares / (count - 1.0).max(1.0))
-}
-
 /// The rows of a table that [`check`] accepts.
 pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let references: Vec<Row<'_>> = table.rows().collect();
@@ -161,11 +154,8 @@ pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<Validatio
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let rung = if is_nist(reference) { "ns3-capture-nist" } else { "ns3-capture" };
     let mut runs: Vec<Figures> = Vec::new();
-    // Two standard errors of the difference to ns-3's mean, whose runs differ as much as those here.
-    let chance = |runs: &[Figures], of: &dyn Fn(&Figures) -> f64| {
-        let theirs = f64::from(reference.whole("seeds").max(1));
-        2.0 * (moments(runs, of).1 * (1.0 / theirs + 1.0 / runs.len() as f64)).sqrt()
-    };
+    let chance =
+        |runs: &[Figures], of: &dyn Fn(&Figures) -> f64| two_errors(runs, reference.whole("seeds"), of);
     let weak = |run: &Figures| run[2];
     for most in SEEDS.into_iter().map(|seeds| if effort.quick { 1 } else { seeds }) {
         for seed in runs.len() as u64 + 1..=most {

@@ -187,7 +187,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         // A sample of another rate is sent as a single MPDU, which limits the cost of failure (ath9k:
         // `ath_tx_form_aggr`).
         let aggregating = airtime.is_some() || chain.first_rate().format() != Format::Legacy && !chain.probe;
-        let most = self.config.max_mpdus().min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
+        let most = self.config.max_mpdus(category).min(u32::from(bound.mpdus)).min(u32::from(MOST_MPDUS));
 
         let mut aggregate = Aggregate {
             mpdus: self.state.take_spare(),
@@ -267,7 +267,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let counts = self.lower.is_none() && turn.counts_airtime;
         let estimates =
             (counts || aggregate.airtime.is_some()).then(|| Estimates::new(self.estimate(station), category));
-        let window = self.config.reach();
+        let window = self.config.reach(category);
         let originator = self.state.originator(station, category);
         let mut fresh = Fresh {
             now,

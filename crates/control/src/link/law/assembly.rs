@@ -105,7 +105,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         let longest = longest.min(limits.max_duration).min(bound.duration);
         let max_psdu = self.state.rates.max_psdu(&chain, longest, dictated).min(limits.max_bytes);
         let aggregating = chain.first_rate().format() != Format::Legacy;
-        let most = limits.max_mpdus.min(bound.mpdus.into()).min(MOST_MPDUS.into());
+        let most = self.path.max_mpdus(category).min(bound.mpdus.into()).min(MOST_MPDUS.into());
         let most = if aggregating { most.max(1) } else { 1 };
         let originator = self.state.originator(station, category);
         let end = originator.window_end(Some(first.sequence), self.path.window);
