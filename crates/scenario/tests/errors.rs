@@ -156,10 +156,11 @@ fn members_of_groups_share_a_relay_or_have_one_each() {
 #[test]
 fn paths_are_checked() {
     let path = |preset: &str, line: &str| {
-        format!("{GOOD}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
+        let narrow = with("\"ht\"", "\"ht\"\nwidth = \"20 MHz\"");
+        format!("{narrow}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
     };
-    let line = "test.toml:14:";
-    check(&path("openwify", ""), &["test.toml:12:", "openwify", "openwifi", "openwifi-split", "direct"]);
+    let line = "test.toml:15:";
+    check(&path("openwify", ""), &["test.toml:13:", "openwify", "openwifi", "openwifi-split", "direct"]);
     check(&path("direct", "handover = \"100 us\""), &[line, "handover", "form = \"ahead\""]);
     check(&path("direct", "hardware-total = 8"), &[line, "hardware-total", "form = \"ahead\""]);
     check(&path("openwifi", "hardware-total = 0"), &[line, "from 1 to 4000"]);

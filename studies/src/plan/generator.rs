@@ -130,13 +130,24 @@ impl Draws {
 /// The PHY from which all rates of a scenario are taken.
 #[derive(Debug, Clone, Copy)]
 struct Phy {
+    /// Preset of the access point, and keys of its path.
+    path: (&'static str, &'static str),
     standard: &'static str,
     width: u32,
     fixed: &'static [&'static str],
 }
 
+const ATH9K: (&str, &str) = ("ath9k-fq", "");
+/// The depths of ath9k, over a card of another standard.
+const ATH9K_DEPTHS: (&str, &str) = (
+    "direct",
+    "form = \"ahead\"\nmax-ampdu-mpdus = 32\nmax-ampdu-bytes = \"65535 B\"\nmax-ppdu-duration = \"4 ms\"\n\
+     hardware-tries = 40\nmax-grants = 30\ncharge-received-airtime = true\nqueue-holds-in-flight = false\n",
+);
+
 const PHYS: [Phy; 3] = [
     Phy {
+        path: ATH9K,
         standard: "ht",
         width: 40,
         fixed: &[
@@ -148,6 +159,7 @@ const PHYS: [Phy; 3] = [
         ],
     },
     Phy {
+        path: ATH9K,
         standard: "ht",
         width: 20,
         fixed: &[
@@ -159,6 +171,7 @@ const PHYS: [Phy; 3] = [
         ],
     },
     Phy {
+        path: ATH9K_DEPTHS,
         standard: "vht",
         width: 80,
         fixed: &[
@@ -197,9 +210,10 @@ standard = "{standard}"
 width = "{width} MHz"
 guard-interval = "400 ns"
 [access-point]
-preset = "ath9k-fq"
-path = {{ hardware-aggregates = {hardware} }}
-[wire]
+preset = "{preset}"
+[access-point.path]
+hardware-aggregates = {hardware}
+{depths}[wire]
 delay = "{delay:.1} ms"
 jitter = "{jitter:.1} ms"
 [scheme]
@@ -208,6 +222,8 @@ rate = "{rate_control}"
 "#,
         standard = phy.standard,
         width = phy.width,
+        preset = phy.path.0,
+        depths = phy.path.1,
         delay = wire.delay,
         jitter = wire.jitter,
     );

@@ -138,7 +138,9 @@ fn list_names_what_commands_take() {
         place.succeed(&["check", "tiny.toml", "--set", &format!("scheme.queue={name}"), "--quiet"]);
     }
     for name in names("presets") {
-        place.succeed(&["check", "hello", "--set", &format!("access-point.preset={name}"), "--quiet"]);
+        let preset = format!("access-point.preset={name}");
+        let narrow = ["--set", "air.standard=ht", "--set", "air.width=20 MHz"];
+        place.succeed(&[&["check", "hello", "--quiet", "--set", &preset][..], &narrow].concat());
     }
     for name in names("surroundings") {
         place.succeed(&["check", "tiny.toml", "--set", &format!("surroundings={name}"), "--quiet"]);
