@@ -121,7 +121,7 @@ pub(super) fn refuse_vht_at_2ghz(
     Err(clash(&Side::standard(section, standard), &Side::band(air, band), rule))
 }
 
-/// What a rate must fit: of the channel, or of a station on it.
+/// Limits of a rate: those of the channel, or of a station on it.
 pub(super) struct RateLimits<'a> {
     pub(super) owner: &'a str,
     pub(super) band: Band,
@@ -159,7 +159,7 @@ pub(super) struct Hardware {
     streams: u8,
 }
 
-/// What is asked of a card and beyond its limits.
+/// A demand that is beyond the limits of a card.
 pub(super) enum Beyond {
     Standard,
     Width,

@@ -330,10 +330,11 @@ impl Scenario {
     }
 
     /// Sentences on what is allowed and hardly meant: flows that start after the end of the run, or stop before it is measured; traces
-    /// faster than the radio that they drive.
+    /// faster than the radio that they drive; stations out of range.
     pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
         let end = self.end();
         let traces = self.stations.iter().filter_map(|station| trace_link::doubt(station, &self.air));
+        let distances = self.stations.iter().filter_map(|station| link::doubt(station, &self.air));
         let flows = self.flows.iter().filter_map(move |flow| {
             let Flow { name, group, start, stop, .. } = flow;
             let early = stop.filter(|stop| *stop <= self.warm_up.max(*start));
@@ -350,7 +351,7 @@ impl Scenario {
                 })
             }
         });
-        flows.chain(traces)
+        flows.chain(traces).chain(distances)
     }
 
     /// The flows that the headline is about.

@@ -127,3 +127,28 @@ fn an_override_is_to_blame_for_its_pair() {
     let message = refused(&wide, "air.standard=ht");
     assert!(message.starts_with("--set air.standard=ht: air.standard is \"ht\""), "{message}");
 }
+
+#[test]
+fn what_no_radio_can_do_is_doubted() {
+    let doubts =
+        |station: &str| read(&text("standard = \"vht\"", "", station, "")).doubts().collect::<Vec<_>>();
+    let at = |channel: &str| doubts(&format!("channel = {{ {channel} }}"));
+    let far = at("kind = \"log-distance\", distance = \"10 km\"");
+    assert_eq!(far.len(), 1, "{far:?}");
+    assert!(far[0].starts_with("station phone is out of range: at 10 km its SNR is -57 dB"), "{far:?}");
+    assert_eq!(at("kind = \"fixed\", snr = \"-15 dB\"").len(), 1);
+    for near in [
+        "kind = \"ideal\"",
+        "kind = \"fixed\", snr = \"5 dB\"",
+        "kind = \"log-distance\", distance = \"60 m\"",
+        "kind = \"log-distance\", walk = { from = \"10 km\", to = \"5 m\" }",
+    ] {
+        assert_eq!(at(near), Vec::<String>::new(), "{near}");
+    }
+    // The shipped trace has up to some 30 Mbit/s; in kbit/s it would be thousands.
+    let trace =
+        |scale: u32| at(&format!("kind = \"trace\", file = \"shipped:crowded-room.log\", scale = {scale}"));
+    assert_eq!(trace(1), Vec::<String>::new());
+    let fast = trace(100);
+    assert!(fast.len() == 1 && fast[0].contains("write scale = 0.001"), "{fast:?}");
+}

@@ -1,11 +1,11 @@
 //! `airbound init`: a scenario of one's own from a few answers.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, BufRead, Write as _};
 use std::path::Path;
 
 use airbound_console::{Verbosity, output};
+use airbound_runs::folder::write_whole;
 use airbound_scenario::draft::{Activity, Draft, Generation, Place};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::BitRate;
@@ -35,7 +35,7 @@ pub(super) fn init(init: &Init, verbosity: Verbosity) -> Result<(), CliError> {
     if printed {
         return Ok(output::print(&text)?);
     }
-    fs::write(&init.file, text).map_err(CliError::io("write", &init.file))?;
+    write_whole(&init.file, &text)?;
     let file = init.file.display();
     Ok(output::say(verbosity, &format!("{file} is written. Next: airbound compare {file}\n"))?)
 }
