@@ -26,7 +26,7 @@ mod verdict;
 pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Panels, Split, Tails};
 pub use comparison::{Comparison, SchemeRuns};
 pub use error::ReportError;
-pub use explain::explain;
+pub use explain::{Around, OnAir, Waited, explain, split_wire};
 pub use facts::{Facts, FlowFacts, Site};
 pub use grid::{Cell, Column, Grid, number, wrapped};
 pub use page::{Chapter, Grade, Page, Pick, Score, Scorecard};
