@@ -399,7 +399,7 @@ fn a_packet_waits_behind_others() {
     };
     let whole = row.first_tx - row.enqueued;
     // The first began 100 us before the packet came; two collide for 50 us; the last is the packet's own.
-    let own = 100 + whole.as_nanos() / 1000;
+    let own = 101 + whole.as_nanos() / 1000;
     let txops = [
         txop(1, (0, 2), 0, 400),
         txop(2, (0, 2), 500, 600),

@@ -1,6 +1,9 @@
 //! Keys of several tables that must fit each other, checked when all are read.
 
+use std::collections::BTreeSet;
+
 use airbound_control::rate::RateConfig;
+use airbound_wifi::{Band, Width};
 
 use super::error::ScenarioError;
 use super::fits::{Beyond, Hardware, RateLimits, Side, clash};
@@ -40,6 +43,32 @@ pub(super) fn check_fixed_rates(
         }
     }
     Ok(())
+}
+
+/// Refuses more channels than a band has without overlap: 2.4 GHz has 1, 5, 9 and 13, and half as many of 40 MHz (802.11-2020, Annex
+/// E). Those of 5 GHz depend on the country, and stand for 6 GHz, too.
+pub(super) fn check_channels(
+    top: &Section<'_>,
+    air: &Air,
+    networks: &[Network],
+) -> Result<(), ScenarioError> {
+    let most = match air.band {
+        Band::Ghz2 if air.width == Width::Mhz40 => 2,
+        Band::Ghz2 => 4,
+        Band::Ghz5 | Band::Ghz59 => return Ok(()),
+    };
+    let channels: BTreeSet<u16> = networks.iter().map(|network| network.channel).collect();
+    if channels.len() <= most {
+        return Ok(());
+    }
+    let width = air.width;
+    Err(top.wrong(
+        "network",
+        format!(
+            "entries use {} channels; 2.4 GHz has {most} of {width} that do not overlap (see air.band and air.width)",
+            channels.len()
+        ),
+    ))
 }
 
 /// Refuses stations whose transmit path, that of `[uplink]`, is of hardware that lacks what they are. Relays have the access point's.

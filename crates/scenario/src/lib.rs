@@ -247,6 +247,7 @@ impl Scenario {
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let networks = network::read_all(top, &scheme)?;
+        across::check_channels(top, &air, &networks)?;
         across::check_fixed_rates(top, (&air, &access_point), (&scheme, &uplink), &networks)?;
         let (stations, empty_groups) = read_stations(top, &air, &access_point, &uplink, &networks)?;
         let deciders =

@@ -135,7 +135,7 @@ fn what_no_radio_can_do_is_doubted() {
     let at = |channel: &str| doubts(&format!("channel = {{ {channel} }}"));
     let far = at("kind = \"log-distance\", distance = \"10 km\"");
     assert_eq!(far.len(), 1, "{far:?}");
-    assert!(far[0].starts_with("station phone is out of range: at 10 km its SNR is -57 dB"), "{far:?}");
+    assert!(far[0].starts_with("station phone is out of range: at 10000 m its SNR is -57 dB"), "{far:?}");
     assert_eq!(at("kind = \"fixed\", snr = \"-15 dB\"").len(), 1);
     for near in [
         "kind = \"ideal\"",
@@ -151,4 +151,17 @@ fn what_no_radio_can_do_is_doubted() {
     assert_eq!(trace(1), Vec::<String>::new());
     let fast = trace(100);
     assert!(fast.len() == 1 && fast[0].contains("write scale = 0.001"), "{fast:?}");
+}
+
+#[test]
+fn networks_have_the_channels_of_their_band() {
+    let networks = |air: &str, channels: u32| {
+        text(air, "", "", &format!("[[network]]\nname = \"flat\"\ncount = {channels}\nchannels = {channels}"))
+    };
+    let narrow = "band = \"2.4 GHz\"\nstandard = \"ht\"\nwidth = \"20 MHz\"";
+    read(&networks(narrow, 4));
+    check(&networks(narrow, 5), &["network entries use 5 channels", "2.4 GHz has 4 of 20 MHz"]);
+    read(&networks(&narrow.replace("20 MHz", "40 MHz"), 2));
+    check(&networks(&narrow.replace("20 MHz", "40 MHz"), 3), &["2.4 GHz has 2 of 40 MHz"]);
+    read(&networks("standard = \"vht\"", 20));
 }

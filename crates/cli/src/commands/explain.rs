@@ -89,7 +89,7 @@ fn one(
         Some(path) => find_hops(&path, row.packet)?,
         None => Vec::new(),
     };
-    let around = around(explain, folder, &row, &hops)?;
+    let around = around(explain, folder, &row, &hops, info)?;
     if verbosity.json {
         let mut value = value(&row, &hops, info);
         add_around(&mut value, &row, &hops, info, &around);
@@ -104,13 +104,14 @@ fn around(
     folder: &RunFolder,
     row: &PacketRow,
     hops: &[HopRow],
+    info: &RunInfo,
 ) -> Result<Around, CliError> {
     let waited = match folder.existing("txops.parquet") {
         Some(path) => Waited::of(row, hops, TableReader::<TxopRow>::open(&path)?)?,
         None => None,
     };
     let frame = match &explain.pcap {
-        Some(path) => find_frame(path, row)?.map(|number| (number, path.display().to_string())),
+        Some(path) => find_frame(path, row, info)?.map(|number| (number, path.display().to_string())),
         None => None,
     };
     // Acknowledgements and clients of sessions have numbers behind the flows.

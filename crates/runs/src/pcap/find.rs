@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use airbound_record::PacketRow;
+use airbound_record::{PacketRow, RunInfo};
 use airbound_units::Instant;
 
+use super::frame::Names;
 use crate::error::RunsError;
 use crate::output::capture_header;
 
@@ -24,7 +25,7 @@ const LONGEST: usize = 1 << 16;
 ///
 /// # Errors
 /// The file cannot be read, or is no capture of `airbound run`.
-pub fn find_frame(path: &Path, row: &PacketRow) -> Result<Option<u64>, RunsError> {
+pub fn find_frame(path: &Path, row: &PacketRow, info: &RunInfo) -> Result<Option<u64>, RunsError> {
     let mut file = BufReader::new(File::open(path).map_err(RunsError::io("read", path))?);
     let mut header = vec![0; capture_header().len()];
     let read = file.read_exact(&mut header);
@@ -34,6 +35,9 @@ pub fn find_frame(path: &Path, row: &PacketRow) -> Result<Option<u64>, RunsError
     if row.last_tx == Instant::MAX || row.received == Instant::MAX {
         return Ok(None);
     }
+    // The simulator numbers packets so that flows take turns.
+    let number_in_flow = row.packet / (info.flows.len() as u64).max(1);
+    let port = Names::of(info).port(row.flow as usize);
     let times = row.last_tx.as_nanos()..=row.received.as_nanos();
     let mut number = 0;
     while let Some(record) = next(&mut file).map_err(RunsError::io("read", path))? {
@@ -41,8 +45,12 @@ pub fn find_frame(path: &Path, row: &PacketRow) -> Result<Option<u64>, RunsError
         if record.at > *times.end() {
             break;
         }
-        // The identification of IPv4 is the packet's number.
-        if times.contains(&record.at) && identification(&record.frame) == Some(row.packet as u16) {
+        // The identification of IPv4 is the packet's number in its flow, of which a port tells.
+        if times.contains(&record.at)
+            && let Some((identification, ports)) = packet_in(&record.frame)
+            && identification == number_in_flow as u16
+            && ports.contains(&port)
+        {
             return Ok(Some(number));
         }
     }
@@ -69,9 +77,9 @@ fn next(file: &mut impl Read) -> io::Result<Option<Record>> {
     Ok(Some(Record { at: word(0) * 1_000_000_000 + word(4), frame }))
 }
 
-/// The identification of the IPv4 packet in a data frame behind a radiotap header; `None` for other frames, and for those that end
-/// behind their MAC header.
-fn identification(frame: &[u8]) -> Option<u16> {
+/// The identification and the ports of the IPv4 packet in a data frame behind a radiotap header; `None` for other frames, and for those
+/// that end behind their MAC header.
+fn packet_in(frame: &[u8]) -> Option<(u16, [u16; 2])> {
     let radiotap = usize::from(u16::from_le_bytes(frame.get(2..4)?.try_into().ok()?));
     let mac = frame.get(radiotap..)?;
     let control = *mac.first()?;
@@ -86,6 +94,7 @@ fn identification(frame: &[u8]) -> Option<u16> {
     // SYN and SYN-ACK, which open a connection, have the number of its first segment.
     let packet = mac.get(header + 8..)?;
     let is_syn = packet.get(9) == Some(&6) && packet.get(33).is_some_and(|flags| flags & 0x02 != 0);
-    let bytes = packet.get(4..6)?.try_into().ok()?;
-    (!is_syn).then(|| u16::from_be_bytes(bytes))
+    let word = |at: usize| Some(u16::from_be_bytes(packet.get(at..at + 2)?.try_into().ok()?));
+    let found = (word(4)?, [word(20)?, word(22)?]);
+    (!is_syn).then_some(found)
 }
