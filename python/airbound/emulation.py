@@ -223,6 +223,11 @@ class Emulation:
         return f"<airbound.Emulation {', '.join([*self.wired, *self.stations])}>"
 
 
+def _names(names: Iterable[str]) -> list[str]:
+    """Names as a list; a string is one name."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def emulate(
     scenario: AnyScenario,
     scheme: str | None = None,
@@ -277,10 +282,10 @@ def emulate(
     too early, or does not count and is ``strict``.
     """
     opened = scenario_of(scenario)
-    names = list(opened.stations if stations is None else stations)
+    names = opened.stations if stations is None else _names(stations)
     if not names:
         raise EmulationError("an emulation has at least one station")
-    behind = list(wired)
+    behind = _names(wired)
     folder = Folder(out)
     start = [sys.executable, "-m", "airbound"] if program is None else [fspath(program)]
     words = ["--out", str(folder.path)]
@@ -289,7 +294,7 @@ def emulate(
         words += ["--on", name, _HOLD]
     for name in behind:
         words += ["--wired", name, "true"]
-    for name in without:
+    for name in _names(without):
         words += ["--without", name]
     for condition, latency in (protect or {}).items():
         words += ["--protect", condition, "--p95", latency]

@@ -73,7 +73,7 @@ def run(
 
 def compare(
     scenario: AnyScenario,
-    schemes: Iterable[AnyScheme] | None = None,
+    schemes: Iterable[AnyScheme] | AnyScheme | None = None,
     seeds: int = 1,
     *,
     out: str | PathLike[str] | None = None,
@@ -83,7 +83,7 @@ def compare(
 ) -> Comparison:
     """Simulates a scenario with several schemes, each with ``seeds`` consecutive seeds from the scenario's on.
 
-    The channel is identical for all schemes. ``schemes`` are as in :func:`run`, the scenario's by default. ``jobs`` simulations run
+    The channel is identical for all schemes. ``schemes`` are as in :func:`run`, the scenario's by default; a string names one, or several with commas between. ``jobs`` simulations run
     in parallel, one per core by default; the results do not depend on it. The other arguments and the errors are those of :func:`run`.
     """
     opened = scenario_of(scenario)
@@ -91,6 +91,11 @@ def compare(
         raise _native.ScenarioError(f"seeds is {seeds}; allowed is 1 to 10000")
     if jobs is not None and not 1 <= jobs <= 1024:
         raise _native.ScenarioError(f"jobs is {jobs}; allowed is 1 to 1024")
+    # One scheme is a comparison of one; a string may name several, as on the command line.
+    if isinstance(schemes, str):
+        schemes = [name.strip() for name in schemes.split(",")]
+    elif schemes is not None and not isinstance(schemes, Iterable):
+        schemes = [schemes]
     wanted = [resolve(scheme, opened) for scheme in (opened.schemes if schemes is None else schemes)]
     if not wanted:
         raise _native.ScenarioError("no scheme to compare; at least one is required")

@@ -78,6 +78,8 @@ def test_a_trace_is_replaced(tmp_path: Path) -> None:
         (lambda: airbound.run(short(), 3), "3 is not a scheme"),  # type: ignore[arg-type]
         (lambda: airbound.run(short(), airbound.Scheme(queue=int)), "queue of a scheme is"),  # type: ignore[arg-type]
         (lambda: airbound.compare(short(), ["pie", "pie"]), "scheme pie occurs twice"),
+        (lambda: airbound.compare(short(), "fifo,fifo"), "scheme fifo occurs twice"),
+        (lambda: airbound.compare(short(), "FIFO"), "did you mean fifo?"),
         (lambda: airbound.compare(short(), []), "no scheme to compare"),
         (lambda: airbound.compare(short(), seeds=0), "seeds is 0; allowed is 1 to 10000"),
         (lambda: airbound.compare(short(), jobs=0), "jobs is 0; allowed is 1 to 1024"),

@@ -67,7 +67,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Compare all queues on a VR stream over a congested access point
+    /// Compare six queues on a VR stream over a congested access point
     Demo(Demo),
     /// Simulate a scenario with one scheme
     Run(Run),
@@ -431,6 +431,7 @@ pub(crate) struct Report {
 Examples:
   airbound explain runs/hello-linux --packet 1000
   airbound explain runs/vr-congested-linux --packet 50 --flow download-1
+  airbound explain runs/vr-congested-linux --packet 444 --pcap air.pcap
   airbound explain runs/vr-congested-linux --worst 10 --flow vr
   airbound explain runs/vr-congested-linux --late              beyond the flows' own demands, by flow
   airbound explain runs/vr-congested-linux --late 20ms --csv > late.csv
@@ -454,6 +455,9 @@ pub(crate) struct Explain {
     /// Name of the flow [default: all]
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
+    /// Capture of this run: name the frame that was the packet's last transmission
+    #[arg(long, value_name = "FILE", requires = "packet")]
+    pub(crate) pcap: Option<PathBuf>,
     /// Print a row for each packet as comma-separated values
     #[arg(long, conflicts_with_all = ["packet", "json"])]
     pub(crate) csv: bool,

@@ -1,13 +1,135 @@
-//! The timeline of one packet as text.
+//! The timeline of one packet as text, and what was on the air while it waited.
 
-use airbound_record::{Fate, HopRow, PacketRow, RunInfo};
+use std::collections::BTreeMap;
+
+use airbound_record::{Fate, HopRow, PacketRow, RunInfo, TxopRow};
 use airbound_units::{Instant, Span};
 
 const BAR: usize = 16;
 
+/// Ways on the air that are listed one by one.
+const MOST_WAYS: usize = 8;
+
+/// Knowledge about a packet beside its row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Around {
+    /// Propagation delay of its wire; the rest of its time on the wire is the queue of the bottleneck, and jitter.
+    pub wire_delay: Option<Span>,
+    /// Transmissions while it waited; `None` if the run recorded no transmissions, or it did not wait.
+    pub waited: Option<Waited>,
+    /// Number of its last transmission in a capture, and the capture's name.
+    pub frame: Option<(u64, String)>,
+}
+
+/// The air from the moment when a packet was queued to its first transmission, or to its end without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// That time.
+    pub span: Span,
+    /// Transmission opportunities in it, the most airtime first.
+    pub ways: Vec<OnAir>,
+    /// The part of it in which there was none: backoff, silence.
+    pub rest: Span,
+}
+
+/// Transmission opportunities from one transmitter to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnAir {
+    /// Number of the sender, see [`RunInfo::transmitters`].
+    pub from: u16,
+    /// Number of the receiver.
+    pub to: u16,
+    /// Their number.
+    pub txops: u64,
+    /// Their time, acknowledgements included, as far as it lies in that time.
+    pub airtime: Span,
+}
+
+impl Waited {
+    /// Adds up the transmission opportunities of a run, in any order, while a packet waited; `None` if it did not wait.
+    pub fn of<E>(
+        row: &PacketRow,
+        hops: &[HopRow],
+        txops: impl Iterator<Item = Result<TxopRow, E>>,
+    ) -> Result<Option<Self>, E> {
+        let from = hops.first().map_or(row.enqueued, |hop| hop.enqueued);
+        let until = if row.first_tx == Instant::MAX { row.completed } else { row.first_tx };
+        if from >= until || until == Instant::MAX {
+            return Ok(None);
+        }
+        let mut ways: BTreeMap<(u16, u16), (u64, Span)> = BTreeMap::new();
+        let mut taken: Vec<(Instant, Instant)> = Vec::new();
+        for txop in txops {
+            let txop = txop?;
+            let (start, end) = (txop.start.max(from), txop.end.min(until));
+            if start >= end {
+                continue;
+            }
+            let way = ways.entry((txop.transmitter, txop.receiver)).or_default();
+            way.0 += 1;
+            way.1 += end - start;
+            taken.push((start, end));
+        }
+        // Collided ones overlap.
+        taken.sort_unstable();
+        let (mut rest, mut free_from) = (Span::ZERO, from);
+        for (start, end) in taken {
+            rest += start.since(free_from);
+            free_from = free_from.max(end);
+        }
+        rest += until.since(free_from);
+        let on_air = |((from, to), (txops, airtime))| OnAir { from, to, txops, airtime };
+        let mut ways: Vec<OnAir> = ways.into_iter().map(on_air).collect();
+        ways.sort_by_key(|way| std::cmp::Reverse(way.airtime));
+        Ok(Some(Self { span: until - from, ways, rest }))
+    }
+
+    fn text(&self, info: &RunInfo) -> String {
+        let name = |number: u16| RunInfo::name(&info.transmitters, usize::from(number));
+        let mut text =
+            format!("\nOn the air in the {} before that first transmission:\n\n", milliseconds(self.span));
+        let mut line = |what: &str, count: Option<u64>, time: Span| {
+            let share = time.as_nanos() as f64 / self.span.as_nanos().max(1) as f64;
+            let count = count
+                .map_or(String::new(), |count| format!("{count} TXOP{}", if count == 1 { "" } else { "s" }));
+            let row = format!(
+                "  {what:<38} {count:>10} {:>12} {:>6.1} %  {}",
+                milliseconds(time),
+                100.0 * share,
+                bar(share)
+            );
+            text += row.trim_end();
+            text.push('\n');
+        };
+        let shown = self.ways.iter().take(MOST_WAYS);
+        for way in shown {
+            let what = if way.from == way.to {
+                name(way.from)
+            } else {
+                format!("{} to {}", name(way.from), name(way.to))
+            };
+            line(&what, Some(way.txops), way.airtime);
+        }
+        let others = self.ways.get(MOST_WAYS..).unwrap_or_default();
+        if !others.is_empty() {
+            let airtime = others.iter().fold(Span::ZERO, |sum, way| sum + way.airtime);
+            line("others", Some(others.iter().map(|way| way.txops).sum()), airtime);
+        }
+        line("nobody: backoff, silence", None, self.rest);
+        text
+    }
+}
+
+/// Splits a time on the wire into that in its queue and the delay behind it.
+#[must_use]
+pub fn split_wire(time: Span, delay: Span) -> (Span, Span) {
+    let delay = delay.min(time);
+    (time - delay, delay)
+}
+
 /// Describes the path of a packet with `hops` before its last one, in lines of at most 100 columns if names are short.
 #[must_use]
-pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
+pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo, around: &Around) -> String {
     let name = |names: &[String], number: usize| RunInfo::name(names, number);
     let flow = name(&info.flows, usize::try_from(row.flow).unwrap_or(usize::MAX));
     let station = name(&info.stations, usize::from(row.station));
@@ -47,7 +169,14 @@ pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo) -> String {
         row.size.as_u64(),
         row.sent.as_secs_f64(),
     );
-    text + &timeline(row, hops, end, info)
+    let mut text = text + &timeline(row, hops, end, info, around.wire_delay);
+    if let Some(waited) = &around.waited {
+        text += &waited.text(info);
+    }
+    if let Some((number, file)) = &around.frame {
+        text += &format!("\nIts last transmission is frame {number} of {file}.\n");
+    }
+    text
 }
 
 /// The last time of a packet: its arrival, or the transmitter's completion.
@@ -57,16 +186,35 @@ fn end(row: &PacketRow) -> Option<Instant> {
 }
 
 /// A line for each event: time, description, time since the previous event, and a bar of it.
-fn timeline(row: &PacketRow, hops: &[HopRow], end: Option<Instant>, info: &RunInfo) -> String {
+fn timeline(
+    row: &PacketRow,
+    hops: &[HopRow],
+    end: Option<Instant>,
+    info: &RunInfo,
+    wire_delay: Option<Span>,
+) -> String {
     let dropped = matches!(row.fate, Fate::Dropped(_)).then_some(row.completed).unwrap_or(Instant::MAX);
     let arrived = if row.arrived == row.delivered { Instant::MAX } else { row.arrived };
     let queued_at =
         |number: u16| format!("queued at {}", RunInfo::name(&info.transmitters, usize::from(number)));
     let texts: Vec<String> = hops.iter().map(|hop| queued_at(hop.transmitter)).collect();
     let mut moments = vec![(row.sent, "sent by its source", "")];
+    // The moment at which it left the queue of the wire, and the name of what follows.
+    let wired = |before: Instant, after: Instant| {
+        let Some(delay) = wire_delay.filter(|_| after != Instant::MAX && after > before) else {
+            return (None, "wired");
+        };
+        let (queue, _) = split_wire(after.since(before), delay);
+        let left = (before + queue, "left the queue of the wire", "wire queue");
+        ((!queue.is_zero()).then_some(left), if delay.is_zero() { "wired" } else { "wire delay" })
+    };
+    let first = hops.first().map_or(row.enqueued, |hop| hop.enqueued);
+    let (left, name_of_wire) = wired(row.sent, first);
+    moments.extend(left);
+    let is_first = moments.len();
     for (hop, text) in hops.iter().zip(&texts) {
         moments.extend([
-            (hop.enqueued, text.as_str(), if moments.len() == 1 { "wired" } else { "queueing" }),
+            (hop.enqueued, text.as_str(), if moments.len() == is_first { name_of_wire } else { "queueing" }),
             (hop.contending, "its aggregate began to contend", "queueing"),
             (hop.first_tx, "first transmission began", "contention"),
         ]);
@@ -81,7 +229,7 @@ fn timeline(row: &PacketRow, hops: &[HopRow], end: Option<Instant>, info: &RunIn
     let text = hops.last().map(|hop| queued_at(hop.receiver));
     let queued = match &text {
         Some(text) => (row.enqueued, text.as_str(), "queueing"),
-        None => (row.enqueued, "queued at the Wi-Fi transmitter", "wired"),
+        None => (row.enqueued, "queued at the Wi-Fi transmitter", name_of_wire),
     };
     moments.extend([
         queued,
@@ -94,7 +242,11 @@ fn timeline(row: &PacketRow, hops: &[HopRow], end: Option<Instant>, info: &RunIn
     moments.extend([
         (row.received, "received", "airtime"),
         (row.delivered, "left the reordering buffer", "reordering"),
-        (arrived, "arrived over the wire behind", "wired"),
+    ]);
+    let (left, name_of_wire) = wired(row.delivered, arrived);
+    moments.extend(left);
+    moments.extend([
+        (arrived, "arrived over the wire behind", name_of_wire),
         (dropped, "dropped", "until then"),
     ]);
     moments.retain(|(at, ..)| *at != Instant::MAX);

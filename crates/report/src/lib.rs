@@ -30,7 +30,7 @@ pub use chart::{Band, Bar, Bars, Chart, ChartKind, Dots, Line, Lines, Matrix, Pa
 pub use comparison::{Comparison, SchemeRuns};
 pub use connections::{align, fold, leading};
 pub use error::ReportError;
-pub use explain::explain;
+pub use explain::{Around, OnAir, Waited, explain, split_wire};
 pub use facts::{Facts, FlowFacts, Site};
 pub use grid::{Cell, Column, Grid, number, wrapped};
 pub use page::{Chapter, Grade, Page, Pick, Score, Scorecard};

@@ -88,7 +88,10 @@ impl Comparison {
         if video {
             columns.push("FPS");
         }
-        columns.push("Jain");
+        let is_fair = self.has_flows_of_one_kind();
+        if is_fair {
+            columns.push("Jain");
+        }
         let kind = if focus.is_many() { "Flows" } else { "Flow" };
         let mut grid = Grid::new(format!("{kind} {}", focus.label()), &columns, 1);
         for scheme in &self.schemes {
@@ -103,7 +106,9 @@ impl Comparison {
             if video {
                 row.push(cell(&|flow| flow.fps));
             }
-            row.push(spread(scheme.spread(|summary| summary.jain.goodput)));
+            if is_fair {
+                row.push(spread(scheme.spread(|summary| summary.jain.goodput)));
+            }
             grid.rows.push(row);
         }
         grid.note = self.note(std::iter::once(focus));
@@ -394,20 +399,34 @@ impl Comparison {
         grid
     }
 
+    /// Whether the goodput of all flows can be compared: several of one kind in one direction. A call and a download share nothing
+    /// fairly.
+    fn has_flows_of_one_kind(&self) -> bool {
+        self.schemes.iter().flat_map(SchemeRuns::summaries).all(|summary| {
+            let mut flows = summary.flows.iter().map(|flow| (flow.kind.as_str(), flow.direction));
+            let first = flows.next();
+            summary.flows.len() > 1 && flows.all(|flow| Some(flow) == first)
+        })
+    }
+
     /// The channel and fairness under all schemes.
     #[must_use]
     pub fn air(&self) -> Grid {
-        let columns = ["scheme", "busy %", "collisions %", "Jain of goodput", "Jain of airtime"];
+        let is_fair = self.has_flows_of_one_kind();
+        let mut columns = vec!["scheme", "busy %", "collisions %"];
+        columns.extend(is_fair.then_some("Jain of goodput"));
+        columns.push("Jain of airtime");
         let mut grid = Grid::new("Air", &columns, 1);
         for scheme in &self.schemes {
             let cell = |value: fn(&Summary) -> Option<f64>| spread(scheme.spread(value));
-            grid.rows.push(vec![
+            let mut row = vec![
                 scheme.name.clone().into(),
                 cell(|summary| Some(100.0 * summary.air.busy_share)),
                 cell(|summary| summary.air.collision_rate.map(|rate| 100.0 * rate)),
-                cell(|summary| summary.jain.goodput),
-                cell(|summary| summary.jain.airtime),
-            ]);
+            ];
+            row.extend(is_fair.then(|| cell(|summary| summary.jain.goodput)));
+            row.push(cell(|summary| summary.jain.airtime));
+            grid.rows.push(row);
         }
         grid.note = self.seed_note();
         grid

@@ -3,13 +3,14 @@
 mod example;
 
 use airbound_record::{
-    ConferenceSummary, Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables, UserSummary,
+    ConferenceSummary, Fate, FrameCounts, LatencyStats, PacketRow, RtcSummary, SentRates, Tables, TxopKind,
+    TxopRow, UserSummary,
 };
 use airbound_report::{
-    Comparison, Facts, FlowFacts, Outcome, ReportError, Run, Tolerance, ValidationRow, Verdict, explain,
-    outcome, validation_grid, validation_json,
+    Around, Comparison, Facts, FlowFacts, OnAir, Outcome, ReportError, Run, Tolerance, ValidationRow,
+    Verdict, Waited, explain, outcome, validation_grid, validation_json,
 };
-use airbound_units::{Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 fn comparison() -> Comparison {
     Comparison::new(example::runs(), Some("vr"), Some("linux")).unwrap()
@@ -336,7 +337,7 @@ fn a_packet_is_explained() {
     let delivered: PacketRow =
         (0..).map(|n| example::packet(n, 0, 8.0, 1)).find(|row| row.tries == 2).unwrap();
     let info = example::info("linux", 1);
-    let story = explain(&delivered, &[], &info);
+    let story = explain(&delivered, &[], &info, &Around::default());
     keep("explain.txt", &story);
     for text in [
         "flow vr",
@@ -363,14 +364,67 @@ fn a_packet_is_explained() {
         tries: 0,
         ..delivered
     };
-    let story = explain(&dropped, &[], &info);
+    let story = explain(&dropped, &[], &info, &Around::default());
     assert!(
         story.contains("was dropped after 2.000 ms (codel)") && story.contains("never transmitted"),
         "{story}"
     );
     dropped.completed = never;
     dropped.fate = Fate::Dropped(200);
-    assert!(explain(&dropped, &[], &info).contains("was dropped (#200)"));
+    assert!(explain(&dropped, &[], &info, &Around::default()).contains("was dropped (#200)"));
     dropped.fate = Fate::Queued;
-    assert!(explain(&dropped, &[], &info).contains("still under way"));
+    assert!(explain(&dropped, &[], &info, &Around::default()).contains("still under way"));
+}
+
+#[test]
+fn a_packet_waits_behind_others() {
+    let info = example::info("linux", 1);
+    let row: PacketRow = (0..).map(|n| example::packet(n, 0, 8.0, 1)).find(|row| row.tries == 2).unwrap();
+    let txop = |txop, (transmitter, receiver), from: u64, until: u64| {
+        Ok::<_, String>(TxopRow {
+            txop,
+            transmitter,
+            receiver,
+            category: 1,
+            kind: TxopKind::Data,
+            contending: row.enqueued,
+            start: row.enqueued + Span::from_micros(from) - Span::from_micros(100),
+            end: row.enqueued + Span::from_micros(until) - Span::from_micros(100),
+            rate: BitRate::from_mbps(65),
+            mpdus: 1,
+            acked: 1,
+            size: ByteCount::new(1540),
+            collided: false,
+        })
+    };
+    let whole = row.first_tx - row.enqueued;
+    // The first began 100 us before the packet came; two collide for 50 us; the last is the packet's own.
+    let own = 101 + whole.as_nanos() / 1000;
+    let txops = [
+        txop(1, (0, 2), 0, 400),
+        txop(2, (0, 2), 500, 600),
+        txop(3, (1, 0), 550, 650),
+        txop(4, (0, 1), own, own + 500),
+    ];
+    let waited = Waited::of(&row, &[], txops.into_iter()).unwrap().unwrap();
+    let of = |way: &OnAir| (way.from, way.to, way.txops, way.airtime.as_nanos() / 1000);
+    assert_eq!(waited.ways.iter().map(of).collect::<Vec<_>>(), [(0, 2, 2, 400), (1, 0, 1, 100)]);
+    assert_eq!((waited.span, waited.rest), (whole, whole - Span::from_micros(450)));
+    let wire_delay = Some(Span::from_millis(1));
+    let around = Around { wire_delay, waited: Some(waited), frame: Some((7, "air.pcap".to_owned())) };
+    let story = explain(&row, &[], &info, &around);
+    for text in [
+        "left the queue of the wire",
+        "wire delay     1.000 ms",
+        "ap to laptop",
+        "2 TXOPs",
+        "frame 7 of air.pcap",
+    ] {
+        assert!(story.contains(text), "{text}\n{story}");
+    }
+    assert!(story.lines().all(|line| line.chars().count() <= 100), "{story}");
+    // A packet that never waited has nothing to tell.
+    let at_once = PacketRow { first_tx: row.enqueued, ..row };
+    let none = std::iter::empty::<Result<TxopRow, String>>();
+    assert_eq!(Waited::of(&at_once, &[], none), Ok(None));
 }

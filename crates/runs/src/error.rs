@@ -113,6 +113,12 @@ pub enum RunsError {
         /// Kind of the output, such as "capture".
         kind: &'static str,
     },
+    /// A file is no capture.
+    #[error("{} is no capture of airbound run (--pcap)", .path.display())]
+    NoCapture {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file would replace a symbolic link or its target.
     #[error("{} is a symbolic link, which is neither followed nor replaced; name the file itself", .path.display())]
     Link {
@@ -129,6 +135,18 @@ pub enum RunsError {
         first: u64,
         /// Number of seeds.
         count: u32,
+    },
+    /// The output folder of a run holds a comparison.
+    #[error("{} holds a comparison of airbound, which a run does not replace; choose another folder with --out, or remove it", .path.display())]
+    Comparison {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The output folder of a comparison holds a run.
+    #[error("{} holds a run of airbound, which a comparison does not replace; choose another folder with --out, or remove it", .path.display())]
+    SingleRun {
+        /// The folder.
+        path: PathBuf,
     },
     /// The output folder of a comparison holds something else.
     #[error(

@@ -186,6 +186,14 @@ pub fn check(place: &Path) -> Result<(), RunsError> {
     check_place(place)
 }
 
+/// Refuses the folder of a comparison as that of a run.
+pub(crate) fn refuse_comparison(place: &Path) -> Result<(), RunsError> {
+    match Index::read(place) {
+        Ok(None) => Ok(()),
+        _ => Err(RunsError::Comparison { path: place.to_owned() }),
+    }
+}
+
 fn check_place(place: &Path) -> Result<(), RunsError> {
     if !place.exists() {
         return Ok(());
@@ -200,6 +208,9 @@ fn check_place(place: &Path) -> Result<(), RunsError> {
         return Ok(());
     }
     let Some(index) = Index::read(place)? else {
+        if RunFolder::open(place).is_ok() {
+            return Err(RunsError::SingleRun { path: place.to_owned() });
+        }
         return Err(RunsError::NoComparison { path: place.to_owned() });
     };
     let known = |name: &OsString| {

@@ -8,7 +8,7 @@ use airbound_scenario::Scenario;
 use airbound_sim::Run;
 
 use crate::error::RunsError;
-use crate::folder::Fresh;
+use crate::folder::{Fresh, refuse_comparison};
 use crate::opened::{Named, Opened};
 use crate::pcap::{Capture, Contents, PreparedCapture};
 use crate::performance::performance;
@@ -65,6 +65,7 @@ impl BuiltRun {
     ) -> Result<PacedRun, RunsError> {
         let begun = Instant::now();
         let fresh = Fresh::note(folder);
+        refuse_comparison(folder)?;
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, self.run.info(), tables, Encoding::Steady)?;
         let info = self.run.info();

@@ -46,6 +46,15 @@ pub enum Late {
     Latency(Span),
 }
 
+/// The propagation delay of the wire of each flow of a run, by its number.
+///
+/// # Errors
+/// The scenario of the run cannot be read.
+pub fn wire_delays(folder: &RunFolder) -> Result<Vec<Span>, RunsError> {
+    let scenario = Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none())?;
+    Ok(scenario.flows.into_iter().map(|flow| flow.wire.delay).collect())
+}
+
 /// The logged packets of a run, without those of the warm-up.
 pub struct Packets<'a> {
     folder: &'a RunFolder,

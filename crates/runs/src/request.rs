@@ -7,7 +7,7 @@ use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_scenario::Scenario;
 
 use crate::error::RunsError;
-use crate::folder::Fresh;
+use crate::folder::{Fresh, refuse_comparison};
 use crate::opened::{Named, Opened};
 use crate::pcap::Capture;
 use crate::performance::performance;
@@ -61,6 +61,7 @@ impl RunRequest {
         // Before the run, so that it is dropped after the files that the run's recording removes.
         let fresh = Fresh::note(folder);
         let mut run = opened.build(&self.named, self.seed)?;
+        refuse_comparison(folder)?;
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, run.info(), self.tables_of(scenario), self.encoding)?;
         let writer = capture.map(|file| Capture::create(file, run.info(), scenario)).transpose()?;

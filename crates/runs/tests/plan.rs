@@ -9,8 +9,9 @@ fn parsed(rest: &str) -> Scenario {
 }
 
 fn over_preset(preset: &str, rest: &str) -> Scenario {
+    let width = if preset == "openwifi" { 20 } else { 40 };
     let text = format!(
-        "duration = \"2 s\"\n[air]\nstandard = \"ht\"\n[access-point]\npreset = \"{preset}\"\n{rest}\n"
+        "duration = \"2 s\"\n[air]\nstandard = \"ht\"\nwidth = \"{width} MHz\"\n[access-point]\npreset = \"{preset}\"\n{rest}\n"
     );
     Scenario::parse(&text, "a test", &Overrides::default()).expect("a scenario")
 }
@@ -266,7 +267,12 @@ proptest! {
             rest += DOWNLOAD;
         }
         let rate = format!("HT40 MCS{mcs} {streams}SS LGI");
-        let asked = over_preset(preset, &stream(&rate, mbps, &rest));
+        let mut lines = stream(&rate, mbps, &rest);
+        if preset == "openwifi" {
+            // One stream on 20 MHz.
+            lines = lines.replace("HT40 MCS15 2SS", "HT20 MCS7 1SS").replace(&rate, &format!("HT20 MCS{} 1SS LGI", mcs % 8));
+        }
+        let asked = over_preset(preset, &lines);
         let demand = Demand::parse(&format!("vr={latency}ms@{percentile}")).expect("a demand");
         let once = judge(&asked, std::slice::from_ref(&demand)).expect("a plan");
         prop_assert!(once.load.is_finite() && once.load >= 0.0);

@@ -6,7 +6,9 @@ use airbound_wifi::Format;
 use serde::Serialize;
 
 use super::absence;
+use super::air::Air;
 use super::error::ScenarioError;
+use super::fits;
 use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
 use super::scheme::{QUEUES, RATES, Slot, check_law};
@@ -33,16 +35,19 @@ pub struct AccessPoint {
 }
 
 impl AccessPoint {
-    pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
+    pub(super) fn read(section: &Section<'_>, air: &Section<'_>, known: &Air) -> Result<Self, ScenarioError> {
         section.allow("[access-point]", &[&["preset", "streams", "path", "shaper", "away"]])?;
         let preset = path::read_preset(section, Preset::Mac80211)?;
+        let standard = known.standard;
         let (default, most) = match standard {
             Format::Legacy => (1, 1),
             _ => (2, 4),
         };
+        let streams = section.whole("streams", fits::most_streams(preset).min(default), 1..=most)?;
+        fits::check_access_point(section, air, (preset, streams), (standard, known.width))?;
         Ok(Self {
             preset,
-            streams: section.whole("streams", default, 1..=most)?,
+            streams,
             path: Path::read(&section.table("path")?, preset, standard)?,
             shaper: section.has("shaper").then(|| Shaper::read(&section.table("shaper")?)).transpose()?,
             away: absence::read(section)?,

@@ -6,6 +6,7 @@ use airbound_wifi::{Band, Format, GuardInterval, Legacy, Width};
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::fits;
 use super::node::{Node, Value};
 use super::section::Section;
 use super::text;
@@ -110,8 +111,15 @@ impl Air {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
         section.allow("[air]", &[KEYS])?;
         let standard = text::read_standard(section, Format::Vht)?;
-        let width = section.quantity("width", "40 MHz")?.unwrap_or(default_width(standard));
-        check_width(section, standard, width)?;
+        let named = if section.has("band") {
+            Some(section.choice("band", Band::default(), text::BANDS)?)
+        } else {
+            None
+        };
+        let width = section.quantity("width", "40 MHz")?.unwrap_or(default_width(standard, named));
+        fits::check_width(section, standard, width)?;
+        let band = named.unwrap_or(if width == Width::Mhz10 { Band::Ghz59 } else { Band::Ghz5 });
+        fits::check_band(section, band, standard, width)?;
         let control_rate = match section.text("control-rate")? {
             None | Some("standard") => None,
             Some(_) => {
@@ -143,7 +151,7 @@ impl Air {
             standard,
             width,
             guard_interval: read_guard_interval(section, standard)?,
-            band: read_band(section, width)?,
+            band,
             control_rate,
             rts_threshold,
             eifs: section.boolean("eifs", true)?,
@@ -192,54 +200,14 @@ impl Air {
     }
 }
 
-const fn default_width(standard: Format) -> Width {
-    match standard {
+fn default_width(standard: Format, band: Option<Band>) -> Width {
+    let usual = match standard {
         Format::Legacy => Width::Mhz20,
         Format::Ht => Width::Mhz40,
         Format::Vht | Format::He => Width::Mhz80,
-    }
-}
-
-/// The widest channel of a format.
-pub(super) const fn widest(standard: Format) -> Width {
-    match standard {
-        Format::Legacy => Width::Mhz20,
-        Format::Ht => Width::Mhz40,
-        Format::Vht | Format::He => Width::Mhz160,
-    }
-}
-
-pub(super) fn check_width(
-    section: &Section<'_>,
-    standard: Format,
-    width: Width,
-) -> Result<(), ScenarioError> {
-    let narrow = width == Width::Mhz10 && standard != Format::Legacy;
-    if width <= widest(standard) && !narrow {
-        return Ok(());
-    }
-    let name = text::name_of(text::STANDARDS, &standard);
-    let allowed = match standard {
-        Format::Legacy => "10 MHz and 20 MHz".to_owned(),
-        _ => format!("20 MHz to {}", widest(standard)),
     };
-    Err(section.wrong("width", format!("is {width}; standard {name} allows {allowed}")))
-}
-
-/// Channels of 10 MHz have a band of their own, since its times are theirs.
-fn read_band(section: &Section<'_>, width: Width) -> Result<Band, ScenarioError> {
-    let own = width == Width::Mhz10;
-    let band = section.choice("band", if own { Band::Ghz59 } else { Band::Ghz5 }, text::BANDS)?;
-    if own == (band == Band::Ghz59) {
-        return Ok(band);
-    }
-    let name = text::name_of(text::BANDS, &band);
-    Err(section.wrong(
-        "band",
-        format!(
-            "is {name} with a width of {width}; 5.9 GHz has channels of 10 MHz only, and they no other band"
-        ),
-    ))
+    // 5.9 GHz is for a width that is chosen.
+    band.filter(|band| *band != Band::Ghz59).map_or(usual, |band| usual.min(fits::widest_in(band)))
 }
 
 fn read_guard_interval(section: &Section<'_>, standard: Format) -> Result<GuardInterval, ScenarioError> {

@@ -102,7 +102,7 @@ impl Activity {
             ],
             Self::CloudGame => &[
                 (
-                    "frames that a server renders",
+                    "frames that a server renders, over TCP; transport = \"udp\" loses packets instead",
                     "",
                     "kind = \"vr\"\nrate = \"40 Mbit/s\"\nfps = 60\nsize-law = \"lognormal(0.15)\"",
                 ),
@@ -114,7 +114,7 @@ impl Activity {
             ],
             Self::Headset => &[
                 (
-                    "frames that a server renders",
+                    "frames that a server renders, over TCP; transport = \"udp\" loses packets instead",
                     "",
                     "kind = \"vr\"\nrate = \"45 Mbit/s\"\nfps = 72\nsize-law = \"lognormal(0.2)\"",
                 ),
@@ -282,9 +282,12 @@ fn write_flows(text: &mut String, place: &Place, activity: Activity) {
     }
 }
 
-/// A flow's name: the use at the station.
+/// A flow's name: the use at the station. A station that is named for its use names the flow, too.
 fn flow(place: &Place, activity: Activity, suffix: &str) -> String {
-    format!("{}-{}{suffix}", place.name, activity.name())
+    let (place, activity) = (place.name.as_str(), activity.name());
+    let is_named_for_it =
+        place.strip_prefix(activity).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    if is_named_for_it { format!("{place}{suffix}") } else { format!("{place}-{activity}{suffix}") }
 }
 
 /// A string of TOML.
@@ -317,6 +320,18 @@ mod tests {
             assert_eq!(scenario.neighbours.len(), 2);
         }
         read(&Draft { wire: None, neighbours: 0, ..draft(Generation::Five, vec![Activity::Web]) });
+    }
+
+    #[test]
+    fn a_station_named_for_its_use_names_its_flows() {
+        let names = |station: &str| {
+            let mut draft = draft(Generation::Five, vec![Activity::Headset, Activity::Download]);
+            station.clone_into(&mut draft.places[0].name);
+            read(&draft).flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("headset"), ["headset", "headset-pose", "headset-download"]);
+        assert_eq!(names("headset-2"), ["headset-2", "headset-2-pose", "headset-2-download"]);
+        assert_eq!(names("head"), ["head-headset", "head-headset-pose", "head-download"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod absence;
 mod access_point;
+mod across;
 mod air;
 mod catalogue;
 mod conference;
@@ -11,6 +12,7 @@ mod demand;
 mod disturbance;
 pub mod draft;
 mod error;
+mod fits;
 mod flow;
 mod hearing;
 mod link;
@@ -237,14 +239,17 @@ impl Scenario {
         if duration + warm_up > LONGEST {
             return Err(top.wrong("warm-up", format!("and duration together exceed {LONGEST}")));
         }
-        let air = Air::read(&top.table("air")?)?;
-        let access_point = AccessPoint::read(&top.table("access-point")?, air.standard)?;
+        let air_section = top.table("air")?;
+        let air = Air::read(&air_section)?;
+        let access_point = AccessPoint::read(&top.table("access-point")?, &air_section, &air)?;
         let has_session = top.has("session");
         let scheme = Scheme::read(&top.table("scheme")?, has_session)?;
         let uplink = Uplink::read(&top.table("uplink")?, air.standard)?;
         let wire = Wire::read(&top.table("wire")?)?;
         let networks = network::read_all(top, &scheme)?;
-        let (stations, empty_groups) = read_stations(top, &air, &access_point, &networks)?;
+        across::check_channels(top, &air, &networks)?;
+        across::check_fixed_rates(top, (&air, &access_point), (&scheme, &uplink), &networks)?;
+        let (stations, empty_groups) = read_stations(top, &air, &access_point, &uplink, &networks)?;
         let deciders =
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let session = Conference::read(top, &stations, &scheme.queue)?;
@@ -255,7 +260,7 @@ impl Scenario {
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
         network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
-        refuse_effects_of_pipes(top, &access_point, &stations)?;
+        across::refuse_effects_of_pipes(top, &access_point, &stations)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
         if transmitters > disturbance::MOST_TRANSMITTERS {
@@ -325,10 +330,13 @@ impl Scenario {
         self.warm_up + self.duration
     }
 
-    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run, or stop before it is measured.
+    /// Sentences on what is allowed and hardly meant: flows that start after the end of the run, or stop before it is measured; traces
+    /// faster than the radio that they drive; stations out of range.
     pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
         let end = self.end();
-        self.flows.iter().filter_map(move |flow| {
+        let traces = self.stations.iter().filter_map(|station| trace_link::doubt(station, &self.air));
+        let distances = self.stations.iter().filter_map(|station| link::doubt(station, &self.air));
+        let flows = self.flows.iter().filter_map(move |flow| {
             let Flow { name, group, start, stop, .. } = flow;
             let early = stop.filter(|stop| *stop <= self.warm_up.max(*start));
             if *start >= end {
@@ -343,7 +351,8 @@ impl Scenario {
                     )
                 })
             }
-        })
+        });
+        flows.chain(traces).chain(distances)
     }
 
     /// The flows that the headline is about.
@@ -410,28 +419,6 @@ fn is_file(name: &str) -> bool {
         || (file.exists() && !is_shipped())
 }
 
-/// A pipe has no radios.
-fn refuse_effects_of_pipes(
-    top: &Section<'_>,
-    access_point: &AccessPoint,
-    stations: &[Station],
-) -> Result<(), ScenarioError> {
-    let is_pipe = |station: &Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
-    if !stations.iter().any(is_pipe) {
-        return Ok(());
-    }
-    let problem = "is not allowed, since a trace replaces the radios (as = \"pipe\")";
-    if access_point.away.is_some() {
-        return Err(top.table("access-point")?.wrong("away", problem));
-    }
-    for section in top.tables("station")? {
-        if let Some(key) = ["away", "power-save"].into_iter().find(|key| section.has(key)) {
-            return Err(section.wrong(key, problem));
-        }
-    }
-    Ok(())
-}
-
 fn read_line(top: &Section<'_>, key: &str) -> Result<String, ScenarioError> {
     let text = top.text(key)?.unwrap_or_default();
     if text.len() > 5000 {
@@ -444,6 +431,7 @@ fn read_stations(
     top: &Section<'_>,
     air: &Air,
     access_point: &AccessPoint,
+    uplink: &Uplink,
     networks: &[Network],
 ) -> Result<(Vec<Station>, Vec<String>), ScenarioError> {
     let most = station::MOST_STATIONS * networks.len().max(1);
@@ -452,7 +440,7 @@ fn read_stations(
     let mut empty_groups = Vec::new();
     let mut names = BTreeSet::new();
     for section in top.tables("station")? {
-        let members = station::read(&section, air, access_point)?;
+        let members = station::read(&section, top, air, access_point, uplink.preset)?;
         if members.is_empty() {
             empty_groups.push(station::read_name(&section)?);
         }
@@ -477,6 +465,7 @@ fn read_stations(
         entries.push(relay::Entry { section, members: first..stations.len() });
     }
     relay::connect(&entries, &mut stations)?;
+    across::check_uplink(top, uplink.preset, &entries, &stations)?;
     refuse_sleeping_relays(&entries, &stations)?;
     network::check(top, networks, &entries, &stations)?;
     if stations.is_empty() && !top.has("session") {

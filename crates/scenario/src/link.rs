@@ -1,13 +1,18 @@
 //! `[[station]] channel`: propagation between the access point and a station.
 
 use airbound_air::propagation::{
-    BY_DISTANCE, ChannelSpec, Fading, Independence, LogDistance, Motion, Position, Shape, TraceLink, Walk,
+    BY_DISTANCE, ChannelSpec, Fading, Floor, Independence, LogDistance, Motion, Place, Position, Shape,
+    TraceLink, Walk,
 };
-use airbound_units::{Decibel, Metre, MetrePerSecond, Span};
+use airbound_units::{ByteCount, Decibel, Metre, MetrePerSecond, Span};
+use airbound_wifi::error::{mpdu_success, noise_floor};
+use airbound_wifi::{Legacy, Rate, Width};
 
+use super::air::{Air, ErrorModel};
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::section::{FromSection, Section};
+use super::station::Station;
 use super::{people, trace_link};
 
 /// Default speed: walking indoors, or walking people.
@@ -49,6 +54,50 @@ impl FromSection for ChannelSpec {
                 section.allow("a channel of kind trace", &[&["kind"], trace_link::KEYS])?;
                 Ok(Self::Trace(TraceLink::read(section)?))
             }
+        }
+    }
+}
+
+/// A sentence on a station that is out of range for all of a run: not even the slowest rate gets through.
+pub(super) fn doubt(station: &Station, air: &Air) -> Option<String> {
+    /// Gain by fading at a good moment, in dB.
+    const LUCK: f64 = 10.0;
+    let (place, snr, luck) = match &station.channel {
+        ChannelSpec::Fixed { snr } => (String::new(), *snr, 0.0),
+        ChannelSpec::LogDistance(law) => {
+            let nearest = nearest(&law.position);
+            let ends = [Metre::new(0.0), nearest].map(|x| Place { x, y: Metre::new(0.0) });
+            let (exponent, reference_loss) = (law.exponent, law.reference_loss);
+            let size = [nearest, nearest];
+            let loss = Floor { size, exponent, reference_loss, walls: Vec::new() }.loss(ends[0], ends[1]);
+            let noise = noise_floor(station.width.min(Width::Mhz20), air.noise_figure);
+            let varies = law.shadowing > Decibel::default() || law.fading != Fading::None;
+            let luck = if varies { LUCK + 3.0 * law.shadowing.value() } else { 0.0 };
+            (format!("at {nearest} "), air.tx_power - loss - noise, luck)
+        }
+        ChannelSpec::Ideal | ChannelSpec::Trace(_) => return None,
+    };
+    let soft = if air.error_model == ErrorModel::Soft { 3.0 } else { 0.0 };
+    let best = Decibel::new(snr.value() + luck + soft - air.implementation_loss.value());
+    let success = mpdu_success(Rate::legacy(Legacy::Mbps6), best, ByteCount::new(100));
+    let name = &station.name;
+    (success < 1e-3).then(|| {
+        format!(
+            "station {name} is out of range: {place}its SNR is {:.0} dB, and not even the slowest rate gets through; move it \
+             closer, or raise air.tx-power",
+            snr.value()
+        )
+    })
+}
+
+/// The shortest distance.
+fn nearest(position: &Position) -> Metre {
+    let shorter = |a: Metre, b: Metre| if b < a { b } else { a };
+    match position {
+        Position::Distance(distance) => *distance,
+        Position::Walk(walk) => shorter(walk.from, walk.to),
+        Position::Path(points) => {
+            points.iter().map(|(_, distance)| *distance).reduce(shorter).unwrap_or(NEAREST)
         }
     }
 }

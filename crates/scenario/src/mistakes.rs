@@ -118,7 +118,9 @@ impl Repairs {
         };
         let is_named = |gone: &String| match error {
             ScenarioError::Missing { hint, .. } => parent(gone) == parent(key) && names(hint, gone),
-            ScenarioError::Value { problem, .. } => parent(gone) == key && names(problem, gone),
+            ScenarioError::Value { problem, .. } => {
+                (parent(gone) == key && names(problem, gone)) || problem.contains(&format!(" {gone} = "))
+            }
             _ => false,
         };
         if self.gone.iter().any(is_named) {

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use airbound_units::ParseQuantityError;
+
 use super::error::{Place, ScenarioError};
 use super::node::{Node, Origin, Value, shortened};
 
@@ -278,13 +280,21 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// The value is not of that kind, or not allowed.
-    pub fn ranged<T: FromStr<Err: Display> + Display + PartialOrd>(
+    pub fn ranged<T: FromStr<Err = ParseQuantityError> + Display + PartialOrd>(
         &self,
         key: &str,
         default: T,
         range: RangeInclusive<T>,
     ) -> Result<T, ScenarioError> {
         let example = default.to_string();
+        // The range of the key says more than that of all quantities of its kind.
+        if let Some(Node { value: Value::Text(text), .. }) = self.get(key)
+            && text.len() <= 200
+            && let Err(ParseQuantityError::Range { text, .. }) = text.parse::<T>()
+        {
+            let (first, last) = (range.start(), range.end());
+            return Err(self.wrong(key, format!("is \"{text}\"; allowed is {first} to {last}")));
+        }
         let value = self.quantity(key, &example)?.unwrap_or(default);
         if range.contains(&value) {
             Ok(value)
@@ -440,10 +450,13 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     if length > 60 {
         return None;
     }
+    // FIFO is fifo.
+    let word = &word.to_lowercase();
     // Words that differ in half of their letters look alike if they have the same beginning: rait and rate, not name and rate.
-    let begins_alike = |candidate: &str| word.chars().next() == candidate.chars().next();
+    let first = |text: &str| text.chars().next().map(|sign| sign.to_ascii_lowercase());
+    let begins_alike = |candidate: &str| first(word) == first(candidate);
     candidates
-        .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
+        .map(|candidate| (strsim::osa_distance(word, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| {
             let longest = length.max(candidate.len());
             *distance <= 1 + longest / 4 && (2 * distance < longest || begins_alike(candidate))

@@ -110,6 +110,10 @@ pub fn find(name: &str) -> Result<&'static Shipped, ScenarioError> {
         name: super::node::shortened(name),
         hint: match super::section::nearest(name, names()) {
             Some(near) => format!("did you mean {near}? `airbound list` names all"),
+            // What `airbound init -` prints.
+            None if name == "-" => {
+                "a scenario is not read from standard input; write it to a file and name that".to_owned()
+            }
             None => format!("shipped are {}", names().collect::<Vec<_>>().join(", ")),
         },
     })

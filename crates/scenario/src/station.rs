@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use super::absence;
 use super::access_point::AccessPoint;
-use super::air::{self, Air};
+use super::air::Air;
 use super::error::ScenarioError;
+use super::fits::{self, RateLimits};
+use super::path::Preset;
 use super::power_save;
 use super::section::{FromSection as _, Section};
 use super::text;
@@ -69,8 +71,10 @@ pub(super) const MOST_STATIONS: usize = 200;
 /// Reads an entry and makes its members; their relays are set when all are known.
 pub(super) fn read(
     section: &Section<'_>,
+    top: &Section<'_>,
     air: &Air,
     access_point: &AccessPoint,
+    uplink: Preset,
 ) -> Result<Vec<Station>, ScenarioError> {
     section.allow("a station", &[KEYS])?;
     let name = read_name(section)?;
@@ -85,31 +89,20 @@ pub(super) fn read(
             ),
         ));
     }
-    let width = section.quantity("width", "40 MHz")?.unwrap_or(air.width.min(air::widest(standard)));
-    air::check_width(section, standard, width)?;
+    fits::refuse_vht_at_2ghz(section, &top.table("air")?, air.band, standard)?;
+    let width = section.quantity("width", "40 MHz")?.unwrap_or(air.width.min(fits::widest(standard)));
+    fits::check_width(section, standard, width)?;
     // A station that sends at half the clock and one that does not hear nothing of each other.
     let mixed = (width == Width::Mhz10) != (air.width == Width::Mhz10);
     if width > air.width || mixed {
         return Err(section.wrong("width", format!("is {width}; the channel has {}", air.width)));
     }
     let most = if standard == Format::Legacy { 1 } else { access_point.streams };
-    let streams = section.whole("streams", most, 1..=most)?;
+    let streams = section.whole("streams", most.min(fits::most_streams(uplink)), 1..=most)?;
     let rate: Option<Rate> = section.quantity("rate", "HT40 MCS12 2SS LGI")?;
     if let Some(rate) = rate {
-        let problem = if rate.format() > standard {
-            Some(format!(
-                "the station supports only {}",
-                text::name_of(text::STANDARDS, &standard).to_uppercase()
-            ))
-        } else if rate.width() > width || (rate.width() == Width::Mhz10) != (width == Width::Mhz10) {
-            Some(format!("the station's channel has {width}"))
-        } else if rate.streams() > streams {
-            Some(format!(
-                "the station has {streams} spatial streams (see streams of it and of [access-point])"
-            ))
-        } else {
-            None
-        };
+        let limits = RateLimits { owner: "the station", band: air.band, standard, width, streams };
+        let problem = limits.problem_of(rate);
         if let Some(problem) = problem {
             return Err(section.wrong("rate", format!("is {rate}, but {problem}")));
         }

@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use airbound_air::propagation::{TraceLink, TraceUse};
+use airbound_air::propagation::{ChannelSpec, TraceLink, TraceUse};
 use airbound_air::trace::{Format, LARGEST_FILE, Trace, TraceError};
+use airbound_wifi::Rate;
 
+use super::air::Air;
 use super::error::ScenarioError;
 use super::section::{FromSection, Section};
 use super::shipped;
+use super::station::Station;
 
 /// Reads a trace from a file; `repeat` restarts it at its end, `scale` is a factor on every bandwidth.
 ///
@@ -50,7 +53,7 @@ impl FromSection for TraceLink {
         )?;
         let scale = section.number("scale", 1.0, 0.001..=1000.0)?;
         let repeat = section.boolean("loop", true)?;
-        let (file, trace) = load(section, name, format, scale, repeat)?;
+        let (file, trace) = load(section, name, (format, implied(section)), scale, repeat)?;
         let format = trace.format();
         let natural = match format {
             Format::Mahimahi => TraceUse::Pipe,
@@ -103,14 +106,43 @@ pub(super) fn read_pipe(section: &Section<'_>) -> Result<TraceLink, ScenarioErro
     Ok(TraceLink { used_as: TraceUse::Pipe, ..link })
 }
 
+/// The format that a written `as` implies for numbers between commas.
+fn implied(section: &Section<'_>) -> Option<Format> {
+    match section.text("as") {
+        Ok(Some("snr")) => Some(Format::Snr),
+        Ok(Some("phy" | "pipe")) => Some(Format::Bandwidth),
+        _ => None,
+    }
+}
+
+/// A sentence on a trace of bandwidth that exceeds every rate of its station.
+pub(super) fn doubt(station: &Station, air: &Air) -> Option<String> {
+    let ChannelSpec::Trace(TraceLink { trace, used_as: TraceUse::Phy, file, .. }) = &station.channel else {
+        return None;
+    };
+    let Trace::Bandwidth(trace) = trace.as_ref() else { return None };
+    let most = trace.rates().iter().max()?;
+    let rates = Rate::all(station.standard, station.width, station.streams, air.guard_interval);
+    let fastest = rates.map(Rate::bit_rate).max().filter(|fastest| most > fastest)?;
+    let Station { name, .. } = station;
+    Some(format!(
+        "{file} reaches {most}, and the fastest rate of station {name} is {fastest}; if its column is in kbit/s, write scale = 0.001"
+    ))
+}
+
 /// Finds and reads the file; errors list the possible places.
 fn load(
     section: &Section<'_>,
     name: &str,
-    format: Format,
+    (format, implied): (Format, Option<Format>),
     scale: f64,
     repeat: bool,
 ) -> Result<(String, Trace), ScenarioError> {
+    // The use of a trace says what it is of, if the file does not.
+    let or_implied = |read: &dyn Fn(Format) -> Result<Trace, TraceError>| match (read(format), implied) {
+        (Err(TraceError::Unnamed { .. }), Some(implied)) => read(implied),
+        (result, _) => result,
+    };
     let failed = |problem: String| ScenarioError::Trace {
         place: section.place_of("file"),
         key: section.key("file"),
@@ -132,12 +164,14 @@ fn load(
             )));
         };
         let file = format!("{}{wanted}", shipped::PREFIX);
-        let trace = Trace::parse(text, &file, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
+        let read = |format| Trace::parse(text, &file, format, scale, repeat);
+        let trace = or_implied(&read).map_err(|e| failed(e.to_string()))?;
         return Ok((file, trace));
     }
     // Names on the command line are relative to the working directory; those in a file are relative to the file.
     let base = typed.or(section.document().folder).unwrap_or(Path::new(""));
     let path = base.join(name);
-    let trace = load_trace(&path, format, scale, repeat).map_err(|e| failed(e.to_string()))?;
+    let read = |format| load_trace(&path, format, scale, repeat);
+    let trace = or_implied(&read).map_err(|e| failed(e.to_string()))?;
     Ok((path.display().to_string(), trace))
 }

@@ -30,7 +30,7 @@ fn unknown_keys_suggest_the_nearest() {
 fn quantities_say_what_unit_they_want() {
     check(&with("\"20 Mbit/s\"", "20"), &["test.toml:10:", "flow.stream.rate", "the number 20", "Mbit/s"]);
     check(&with("20 Mbit/s", "20 Mbit"), &["test.toml:10:", "unknown unit \"Mbit\"", "kbit/s"]);
-    check(&with("20 Mbit/s", "-20 Mbit/s"), &["test.toml:10:", "out of range"]);
+    check(&with("20 Mbit/s", "-20 Mbit/s"), &["test.toml:10:", "is \"-20 Mbit/s\"; allowed is 1 kbit/s to"]);
     check(&with("20 Mbit/s", "0 bit/s"), &["test.toml:10:", "allowed is 1 kbit/s to 100 Gbit/s"]);
     check(&with("\"2 s\"", "\"0 s\""), &["test.toml:1:", "duration", "allowed is 1 ms to"]);
     check(&with("\"2 s\"", "\"25 h\""), &["test.toml:1:", "duration", "86400 s"]);
@@ -156,10 +156,11 @@ fn members_of_groups_share_a_relay_or_have_one_each() {
 #[test]
 fn paths_are_checked() {
     let path = |preset: &str, line: &str| {
-        format!("{GOOD}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
+        let narrow = with("\"ht\"", "\"ht\"\nwidth = \"20 MHz\"");
+        format!("{narrow}[access-point]\npreset = \"{preset}\"\n[access-point.path]\n{line}\n")
     };
-    let line = "test.toml:14:";
-    check(&path("openwify", ""), &["test.toml:12:", "openwify", "openwifi", "openwifi-split", "direct"]);
+    let line = "test.toml:15:";
+    check(&path("openwify", ""), &["test.toml:13:", "openwify", "openwifi", "openwifi-split", "direct"]);
     check(&path("direct", "handover = \"100 us\""), &[line, "handover", "form = \"ahead\""]);
     check(&path("direct", "hardware-total = 8"), &[line, "hardware-total", "form = \"ahead\""]);
     check(&path("openwifi", "hardware-total = 0"), &[line, "from 1 to 4000"]);

@@ -3,6 +3,7 @@
 mod errors;
 mod mistakes;
 mod near_words;
+mod pairs;
 mod radio;
 mod round_trip;
 mod sentence;

@@ -174,3 +174,27 @@ fn a_wrong_place_is_one_mistake() {
         &["flat.toml:13: hearing.places gives no place to near"],
     );
 }
+
+#[test]
+fn a_pair_that_does_not_fit_is_one_mistake() {
+    let air = |lines: &str| {
+        format!(
+            "duration = \"1 s\"\n[air]\n{lines}\n[[station]]\nname = \"near\"\n[[flow]]\nname = \"a\"\nkind = \"cbr\"\n\
+             station = \"near\"\nrate = \"1 Mbit/s\"\n"
+        )
+    };
+    assert_begins(
+        &mistakes(&air("band = \"2.4 GHz\"\nstandard = \"he\"\nwidth = \"80 MHz\""), &[]),
+        &["flat.toml:5: air.width is \"80 MHz\", which does not fit air.band = \"2.4 GHz\""],
+    );
+    // A band beside the default that stands in for a wrong standard is no mistake of its own.
+    assert_begins(
+        &mistakes(&air("band = \"2.4 GHz\"\nstandard = \"hx\""), &[]),
+        &["flat.toml:4: air.standard is the text \"hx\""],
+    );
+    let sets = [("air.standard", "vht")];
+    assert_begins(
+        &mistakes(&air("band = \"2.4 GHz\"\nstandard = \"he\""), &sets),
+        &["--set air.standard=vht: air.standard is \"vht\", which does not fit air.band = \"2.4 GHz\""],
+    );
+}

@@ -128,7 +128,7 @@ fn demand() -> impl Strategy<Value = String> {
 
 fn scenario_text() -> impl Strategy<Value = String> {
     let head = (span(), span(), any::<u32>(), prop_oneof![Just("ht"), Just("vht"), Just("he")]);
-    let preset = prop_oneof![Just("mac80211"), Just("ath9k-fq"), Just("direct")];
+    let preset = prop_oneof![Just("mac80211"), Just("ath9k-fq"), Just("direct")].prop_map(str::to_owned);
     let extras = prop_oneof![
         Just(String::new()),
         Just("[[neighbour]]\nname = \"n\"\ntransmitters = 3\nload = \"2 Mbit/s\"\n".to_owned()),
@@ -176,9 +176,11 @@ fn scenario_text() -> impl Strategy<Value = String> {
         .prop_map(|((duration, window, seed, standard), preset, stations, queue, flows, extras)| {
             let mut text = format!(
                 "title = \"t\"\nduration = \"5 {}\"\nwindow = \"1 s\"\nwarm-up = \"{window}\"\nseed = {seed}\n\
-                 [air]\nstandard = \"{standard}\"\n[access-point]\npreset = \"{preset}\"\n\
+                 [air]\nstandard = \"{standard}\"\n[access-point]\npreset = \"{}\"\n\
                  [uplink]\nqueue = {queue}\n[wire]\ndelay = \"{duration}\"\n",
-                "s"
+                "s",
+                // ath9k is 802.11n.
+                if standard == "ht" { preset } else { preset.replace("ath9k-fq", "mac80211") },
             );
             // A pipe has no relays; the first station is a single one, or a group of the size of those behind it.
             let has_pipe = stations.iter().any(|(channel, ..)| channel.contains("pipe"));

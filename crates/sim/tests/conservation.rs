@@ -17,8 +17,9 @@ fn one_of(choices: &'static [&'static str]) -> BoxedStrategy<&'static str> {
 
 fn air() -> BoxedStrategy<(String, &'static str)> {
     let standard = one_of(&["legacy", "ht", "vht", "he"]);
+    let band = one_of(&["2.4 GHz", "5 GHz"]);
     let lines = (
-        maybe(one_of(&["2.4 GHz", "5 GHz"]).prop_map(|band| format!("band = \"{band}\"\n"))),
+        maybe(band.prop_map(|band| format!("band = \"{band}\"\n"))),
         maybe((0..8000u32).prop_map(|bytes| format!("rts-threshold = \"{bytes} B\"\n"))),
         maybe(one_of(&["linux", "equal", "dcf"]).prop_map(|edca| format!("edca = \"{edca}\"\n"))),
         maybe(one_of(&["true", "false", "\"20 ms\""]).prop_map(|beacons| format!("beacons = {beacons}\n"))),
@@ -29,7 +30,11 @@ fn air() -> BoxedStrategy<(String, &'static str)> {
         one_of(&["", "", "error-model = \"soft\"\nimplementation-loss = \"1.5 dB\"\n"]),
     );
     (standard, lines)
-        .prop_map(|(standard, (a, b, c, d, e, f, g, h, i))| {
+        .prop_map(|(standard, (mut a, b, c, d, e, f, g, h, i))| {
+            if standard == "vht" {
+                // VHT is not for 2.4 GHz.
+                a = a.replace("2.4 GHz", "5 GHz");
+            }
             (format!("[air]\nstandard = \"{standard}\"\n{a}{b}{c}{d}{e}{f}{g}{h}{i}"), standard)
         })
         .boxed()
@@ -125,7 +130,13 @@ fn shaper() -> BoxedStrategy<String> {
 
 fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
-    let preset = || one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"]);
+    // The others are of hardware of 802.11n.
+    let preset = || match standard {
+        "legacy" | "ht" => {
+            one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"])
+        }
+        _ => one_of(&["mac80211", "direct"]),
+    };
     let scheme = (queue(), rate(), one_of(&["\"cubic\"", "\"reno\"", "\"bbr\"", "\"aggregation\"", SMALL]))
         .prop_map(|(queue, rate, sender)| {
             format!("[scheme]\nqueue = {queue}\nrate = \"{rate}\"\nsender = {sender}\n")
@@ -452,11 +463,14 @@ fn scenarios() -> impl Strategy<Value = String> {
             seed,
             duration,
             warm_up,
-            (air, mut deciders),
+            (mut air, mut deciders),
             wire,
             (stations, flows),
             (disturbers, hearing, radio, away, networks),
         )| {
+            if air.contains("\"ht\"") && deciders.contains("openwifi") {
+                air += "width = \"20 MHz\"\n";
+            }
             // A pipe has no carrier sense, and no networks.
             let neighbours = disturbers.split("[[interference]]").next().unwrap_or_default();
             let transmitters = format!("{stations}{neighbours}");

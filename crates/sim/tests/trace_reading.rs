@@ -56,7 +56,9 @@ fn errors_name_their_line() {
     wrong("time,bandwidth\n", &["is empty"]);
     wrong("time,bandwidth\n0,1\n2\n", &["t.log:3:", "1 columns instead of 2"]);
     wrong("time,snr\n0,20\n1\n", &["t.log:3:", "truncated"]);
-    wrong("0,20\n1,nan\n", &["t.log:2:", "SNR"]);
+    wrong("time,snr\n0,20\n1,nan\n", &["t.log:3:", "SNR"]);
+    wrong("time,bandwidth\n0,20\n1,\n", &["t.log:3:", "1 columns instead of 2"]);
+    wrong("time,bandwidth,rtt\n0,20,5\n1,,5\n", &["t.log:3:", "the bandwidth in Mbit/s \"\" is wrong"]);
     wrong("hello world of traces and more\n", &["t.log:1:", "has no known format"]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.log");
@@ -131,13 +133,69 @@ fn bandwidth_with_commas_and_header() {
 
 #[test]
 fn snr_with_and_without_header() {
-    for text in ["time,snr\n5, 20\n6,-3.5\n", "Time/s,SNR/dB\n5,20\n6,-3.5\n", "5,20\n6,-3.5"] {
-        let Ok(Trace::Snr(trace)) = read(text) else { panic!() };
-        assert_eq!(
-            [0, 999, 1000, 1999, 2000].map(|t| trace.at(millis(t)).value()),
-            [20.0, 20.0, -3.5, -3.5, 20.0]
-        );
+    let snrs = |trace: Trace| {
+        let Trace::Snr(trace) = trace else { panic!("not of SNR") };
+        [0, 999, 1000, 1999, 2000].map(|t| trace.at(millis(t)).value())
+    };
+    for text in ["time,snr\n5, 20\n6,-3.5\n", "Time/s,SNR/dB\n5,20\n6,-3.5\n", "time snr\n5 20\n6 -3.5\n"] {
+        assert_eq!(snrs(read(text).unwrap()), [20.0, 20.0, -3.5, -3.5, 20.0], "{text}");
     }
+    // Numbers between commas may be either; a bandwidth of 120 Mbit/s is no SNR of 120 dB.
+    let bare = "0,120\n1,80\n";
+    wrong(
+        bare,
+        &["t.log:1: \"0,120\" may be a bandwidth or", "\"time,bandwidth\"", "\"time,snr\"", "first line"],
+    );
+    let snr = Trace::parse("5,20\n6,-3.5", "t", Format::Snr, 1.0, true).unwrap();
+    assert_eq!(snrs(snr), [20.0, 20.0, -3.5, -3.5, 20.0]);
+    let named = "the columns are named as those of format bandwidth";
+    let error = Trace::parse("time,bandwidth\n0,1\n", "t", Format::Snr, 1.0, true).unwrap_err().to_string();
+    assert!(error.starts_with("t:1:") && error.contains(named), "{error}");
+}
+
+#[test]
+fn tables_as_tools_write_them() {
+    let tables = [
+        // bc, numpy.savetxt, and numpy.savetxt with a header and a delimiter.
+        "0 12\n.50 6\n1.00 18\n",
+        "0.000000e+00 1.200000e+01\n5.000000e-01 6.000000e+00\n1.000000e+00 1.800000e+01\n",
+        "# time,bandwidth\n0,12\n0.5,6\n1,18\n",
+        "# made by hand\n# time bandwidth\n0 12\n0.5 6\n1 18\n",
+        // pandas: to_csv, with sep = "\t", and with a name of the index.
+        ",time,bandwidth\n0,0.0,12\n1,0.5,6\n2,1.0,18\n",
+        "\ttime\tbandwidth\n0\t0.0\t12\n1\t0.5\t6\n2\t1.0\t18\n",
+        "index,time,bandwidth\n0,0.0,12\n1,5e-1,6\n2,1.0,18\n",
+        // R: write.csv and write.table.
+        "\"\",\"time\",\"bandwidth\"\n\"1\",0,12\n\"2\",0.5,6\n\"3\",1,18\n",
+        "\"time\" \"bandwidth\"\n\"1\" 0 12\n\"2\" 0.5 6\n\"3\" 1 18\n",
+        // Blanks, tabs and quotes in a header.
+        "time bandwidth\n0 12\n0.5 6\n1 18\n",
+        "Time (s)\tThroughput (Mbit/s)\n0\t12\n0.5\t6\n1\t18\n",
+        "\"time\",\"bandwidth\"\n\"0\",\"12\"\n\"0.5\",\"6\"\n\"1\",\"18\"\n",
+        "\"Time, s\",\"Rate, Mbit/s\"\r\n0,12\r\n0.5,6\r\n1,18\r\n",
+    ];
+    for text in tables {
+        let Ok(Trace::Bandwidth(trace)) = read(text) else { panic!("{text}: {:?}", read(text)) };
+        let rates = trace.rates().iter().map(|rate| rate.as_mbps_f64()).collect::<Vec<_>>();
+        assert_eq!(rates, [12.0, 6.0, 18.0], "{text}");
+        assert_eq!(trace.next_change(Instant::ZERO), Some(millis(500)), "{text}");
+    }
+    let Ok(Trace::Opportunities(trace)) = read("2.000000e+00\n4.000000e+00\n") else { panic!() };
+    assert_eq!(trace.length(), Span::from_millis(4));
+    // Other units and quantities are named for what they are, also behind a #.
+    wrong("# time,rate_kbps\n0,12000\n", &["t.log:1:", "the header \"# time,rate_kbps\" is unknown"]);
+    wrong("time_ms\tbandwidth\n0\t12\n", &["t.log:1:", "is unknown", "\"time,bandwidth\""]);
+    wrong("\"index\",\"time\",\"rssi\"\n1,0,-50\n", &["t.log:1:", "is unknown"]);
+    // A remark is no header.
+    assert!(matches!(read("# time of day, and place\n0 12\n"), Ok(Trace::Bandwidth(_))));
+}
+
+#[test]
+fn bandwidth_beyond_any_radio_is_questioned() {
+    let kbits = "time,rate\n0,120500\n1,80000\n";
+    wrong(kbits, &["t.log:2:", "\"120500\"", "from 0 to 20000", "in kbit/s takes scale = 0.001"]);
+    let Ok(Trace::Bandwidth(trace)) = Trace::parse(kbits, "t", Format::Auto, 0.001, true) else { panic!() };
+    assert_eq!(trace.at(millis(0)), BitRate::from_kbps(120_500));
 }
 
 #[test]
@@ -232,8 +290,10 @@ fn trace_reading_never_panics() {
     airbound_corpus::check!((u8, bool, Vec<u8>), 5000, |(format, repeat, bytes)| {
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
         // Digits and separators get further than any byte does.
-        let likely: String =
-            bytes.iter().map(|byte| char::from(b"0123456789 \n\n.,-ms#e"[usize::from(*byte % 20)])).collect();
+        let likely: String = bytes
+            .iter()
+            .map(|byte| char::from(b"0123456789 \n\n.,-ms#e\"\t+"[usize::from(*byte % 23)]))
+            .collect();
         let format =
             [Format::Auto, Format::Bandwidth, Format::Mahimahi, Format::Snr][usize::from(format % 4)];
         for text in [text, likely] {

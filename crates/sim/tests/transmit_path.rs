@@ -162,11 +162,15 @@ fn a_receiver_waits_for_what_is_missing_but_not_for_ever() {
     assert!(flow(&outcome, "f").drops["late"] > 0);
 }
 
+/// Depths of ath9k over cards of another standard.
+const ATH9K: &str = "form = \"ahead\"\nmax-ampdu-mpdus = 32\nmax-ampdu-bytes = \"65535 B\"\nmax-ppdu-duration = \"4 ms\"\n\
+    hardware-tries = 40\nmax-grants = 30\ncharge-received-airtime = true\nqueue-holds-in-flight = false\n";
+
 #[test]
 fn packets_in_the_hardware_delay_all_stations() {
     let text = |depth: u16| {
         format!(
-            "duration = \"30 s\"\n{VHT}[access-point]\npreset = \"ath9k-fq\"\n[access-point.path]\nhardware-aggregates = {depth}\n\
+            "duration = \"30 s\"\n{VHT}[access-point]\npreset = \"direct\"\n[access-point.path]\n{ATH9K}hardware-aggregates = {depth}\n\
              [scheme]\nqueue = \"linux\"\nrate = \"fixed\"\n\
              [[station]]\nname = \"a\"\nrate = \"VHT80 MCS0 1SS LGI\"\n[[station]]\nname = \"b\"\nrate = \"VHT80 MCS0 1SS LGI\"\n\
              [[flow]]\nname = \"bulk\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"60 Mbit/s\"\nsize = \"1472 B\"\n\

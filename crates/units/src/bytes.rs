@@ -97,7 +97,7 @@ const KIND: Kind = Kind {
         ("GiB", 1_073_741_824.0),
     ],
     example: "1500 B",
-    range: "0 to 9 PB",
+    range: "0 to 9000000 GB",
 };
 
 impl fmt::Display for ByteCount {

@@ -116,7 +116,7 @@ const KIND: Kind = Kind {
         ("Mbps", 1e6),
     ],
     example: "45 Mbit/s",
-    range: "0 to 9000 Tbit/s",
+    range: "0 to 9000000 Gbit/s",
 };
 
 /// Saturates.

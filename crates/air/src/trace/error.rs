@@ -24,6 +24,19 @@ pub enum TraceError {
         /// The file.
         file: String,
     },
+    /// Numbers between commas whose quantity nothing names.
+    #[error(
+        "{file}:{line}: {row} may be a bandwidth or a signal-to-noise ratio; write \"time,bandwidth\" (seconds, Mbit/s) or \
+         \"time,snr\" (seconds, dB) as the first line, or choose the format bandwidth or snr"
+    )]
+    Unnamed {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The line itself, in quotes.
+        row: String,
+    },
     /// A line is wrong.
     #[error("{file}:{line}: {problem}")]
     Line {

@@ -2,9 +2,13 @@
 //!
 //! | format | a line | from |
 //! |---|---|---|
-//! | bandwidth | `time/s bandwidth/(Mbit/s) [RTT] [loss]`, separated by white space | Zhuge's, Hairpin's and Plum's Wi-Fi traces |
+//! | bandwidth | `time/s bandwidth/(Mbit/s) [RTT] [loss]` | Zhuge's, Hairpin's and Plum's Wi-Fi traces |
 //! | mahimahi | `time/ms`, at which 1500 B may be delivered | mahimahi's `mm-link` |
-//! | snr | `time/s,ratio/dB`, with or without a header | any radio |
+//! | snr | `time/s,ratio/dB` | any radio |
+//!
+//! Cells are separated by commas, or by blanks and tabs. A header, also behind `#`, names the quantity; without one, cells between
+//! blanks are bandwidths, and those between commas are refused unless the format is chosen. A first column without a name, as pandas
+//! and R write it, is skipped.
 //!
 //! Time starts at that of the first line. A value holds until the time of the next line; gaps of up to 10.5 s in the restaurant traces
 //! keep the previous value. RTT and loss are checked and not used, since they are properties of the measured connection, queueing
@@ -13,18 +17,21 @@
 mod bandwidth;
 mod capacity;
 mod error;
+mod format;
 mod opportunity;
 mod phy_rate;
 mod read;
 mod snr;
 mod steps;
+mod table;
 
 pub use bandwidth::{BandwidthCursor, BandwidthTrace};
 pub use capacity::Capacity;
 pub use error::TraceError;
+pub use format::Format;
 pub use opportunity::OpportunityTrace;
 pub use phy_rate::{PhyQuality, Saturation};
-pub use read::{Format, LARGEST_FILE};
+pub use read::LARGEST_FILE;
 pub use snr::{SnrCursor, SnrTrace};
 
 /// A trace of any format.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use airbound_record::{
-    Fate, HopRow, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, find_hops, find_packet,
+    Fate, HopRow, PacketRow, RunFolder, RunInfo, Split, Stage, TableReader, TxopRow, find_hops, find_packet,
 };
-use airbound_report::{Cell, Grid};
+use airbound_report::{Around, Cell, Grid, OnAir, Waited, split_wire};
 use airbound_runs::folder::Index;
-use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets};
+use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets, find_frame, wire_delays};
 use airbound_units::{Instant, Span};
 use serde_json::{Value, json};
 
@@ -91,10 +91,65 @@ fn one(
         Some(path) => find_hops(&path, row.packet)?,
         None => Vec::new(),
     };
+    let around = around(explain, folder, &row, &hops, info)?;
     if verbosity.json {
-        return Ok(output::json(&value(&row, &hops, info))?);
+        let mut value = value(&row, &hops, info);
+        add_around(&mut value, &row, &hops, info, &around);
+        return Ok(output::json(&value)?);
     }
-    Ok(output::say(verbosity, &airbound_report::explain(&row, &hops, info))?)
+    Ok(output::say(verbosity, &airbound_report::explain(&row, &hops, info, &around))?)
+}
+
+/// Knowledge of the run about a packet beside its row.
+fn around(
+    explain: &Explain,
+    folder: &RunFolder,
+    row: &PacketRow,
+    hops: &[HopRow],
+    info: &RunInfo,
+) -> Result<Around, CliError> {
+    let waited = match folder.existing("txops.parquet") {
+        Some(path) => Waited::of(row, hops, TableReader::<TxopRow>::open(&path)?)?,
+        None => None,
+    };
+    let frame = match &explain.pcap {
+        Some(path) => find_frame(path, row, info)?.map(|number| (number, path.display().to_string())),
+        None => None,
+    };
+    // Acknowledgements and clients of sessions have numbers behind the flows.
+    let wire_delay = wire_delays(folder)?.get(row.flow as usize).copied();
+    Ok(Around { wire_delay, waited, frame })
+}
+
+/// Adds what is known beside the row.
+fn add_around(value: &mut Value, row: &PacketRow, hops: &[HopRow], info: &RunInfo, around: &Around) {
+    let first = hops.first().map_or(row.enqueued, |hop| hop.enqueued);
+    let before = (first != Instant::MAX).then(|| first.since(row.sent));
+    let behind = (row.arrived != Instant::MAX).then(|| row.arrived.since(row.delivered));
+    let wire = around.wire_delay.zip(before).map(|(delay, before)| {
+        let ways = [Some(before), behind].into_iter().flatten().filter(|time| !time.is_zero());
+        ways.map(|time| split_wire(time, delay))
+            .fold((Span::ZERO, Span::ZERO), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    });
+    value["wire_queue_ms"] = json!(wire.map(|(queue, _)| queue.as_millis_f64()));
+    value["wire_delay_ms"] = json!(wire.map(|(_, delay)| delay.as_millis_f64()));
+    let name = |number: u16| RunInfo::name(&info.transmitters, usize::from(number));
+    value["waited"] = json!(around.waited.as_ref().map(|waited| {
+        let way = |way: &OnAir| {
+            json!({
+                "from": name(way.from),
+                "to": name(way.to),
+                "txops": way.txops,
+                "airtime_ms": way.airtime.as_millis_f64(),
+            })
+        };
+        json!({
+            "time_ms": waited.span.as_millis_f64(),
+            "on_air": waited.ways.iter().map(way).collect::<Vec<_>>(),
+            "nobody_ms": waited.rest.as_millis_f64(),
+        })
+    }));
+    value["frame"] = json!(around.frame.as_ref().map(|(number, _)| number));
 }
 
 /// The packets that took longest, the longest first.

@@ -1,11 +1,11 @@
 //! `airbound init`: a scenario of one's own from a few answers.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufRead, ErrorKind, Write as _};
+use std::io::{self, BufRead, Write as _};
 use std::path::Path;
 
 use airbound_console::{Verbosity, output};
+use airbound_runs::folder::write_whole;
 use airbound_scenario::draft::{Activity, Draft, Generation, Place};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_units::BitRate;
@@ -21,13 +21,11 @@ const A_FLAT: &str = "laptop, phone, television and console of a flat";
 
 pub(super) fn init(init: &Init, verbosity: Verbosity) -> Result<(), CliError> {
     let printed = init.file == Path::new("-");
-    let taken = || {
-        let file = init.file.display();
-        CliError::Input(format!("{file} exists; name a file that does not, or - for standard output"))
-    };
-    // A symbolic link is there, whatever it points to.
-    if !printed && init.file.symlink_metadata().is_ok() {
-        return Err(taken());
+    if !printed && init.file.exists() {
+        let taken = init.file.display();
+        return Err(CliError::Input(format!(
+            "{taken} exists; name a file that does not, or - for standard output"
+        )));
     }
     let draft = if init.is_answered() { answered(init)? } else { asked(&mut io::stdin().lock())? };
     refuse_twice(&draft.places)?;
@@ -37,15 +35,7 @@ pub(super) fn init(init: &Init, verbosity: Verbosity) -> Result<(), CliError> {
     if printed {
         return Ok(output::print(&text)?);
     }
-    let mut file = File::create_new(&init.file).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => taken(),
-        _ => CliError::io("write", &init.file)(error),
-    })?;
-    file.write_all(text.as_bytes()).map_err(|error| {
-        // A part of it would be in the way of the next attempt.
-        let _ = fs::remove_file(&init.file);
-        CliError::io("write", &init.file)(error)
-    })?;
+    write_whole(&init.file, &text)?;
     let file = init.file.display();
     Ok(output::say(verbosity, &format!("{file} is written. Next: airbound compare {file}\n"))?)
 }

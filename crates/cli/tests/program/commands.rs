@@ -138,7 +138,9 @@ fn list_names_what_commands_take() {
         place.succeed(&["check", "tiny.toml", "--set", &format!("scheme.queue={name}"), "--quiet"]);
     }
     for name in names("presets") {
-        place.succeed(&["check", "hello", "--set", &format!("access-point.preset={name}"), "--quiet"]);
+        let preset = format!("access-point.preset={name}");
+        let narrow = ["--set", "air.standard=ht", "--set", "air.width=20 MHz"];
+        place.succeed(&[&["check", "hello", "--quiet", "--set", &preset][..], &narrow].concat());
     }
     for name in names("surroundings") {
         place.succeed(&["check", "tiny.toml", "--set", &format!("surroundings={name}"), "--quiet"]);
@@ -461,4 +463,46 @@ fn a_folder_does_not_hide_a_scenario_of_its_name() {
     place.succeed(&["check", "hello", "--quiet"]);
     std::fs::create_dir(place.path("other")).expect("a folder");
     assert!(place.refuse(&["check", "other"]).contains("it is not a file"));
+}
+
+#[test]
+fn explain_says_what_a_packet_waited_behind() {
+    let place = Place::new();
+    let sets = ["--set", "duration=1 s", "--set", "wire.delay=3 ms", "--set", "wire.rate=30 Mbit/s"];
+    place.succeed(&[&["run", "tiny.toml", "--out", "a", "--pcap", "air.pcap"][..], &sets].concat());
+    let worst = place.json(&["explain", "a", "--worst", "1", "--flow", "stream", "--json"]);
+    let packet = worst[0]["packet"].as_u64().expect("a packet").to_string();
+    let told = place.json(&["explain", "a", "--packet", &packet, "--pcap", "air.pcap", "--json"]);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{told}"));
+    // The delay is the wire's own; the rest is the queue of its bottleneck.
+    assert_eq!(number(&told["wire_delay_ms"]), 3.0);
+    let wired = number(&told["stages_ms"]["wired"]);
+    assert!((number(&told["wire_queue_ms"]) - (wired - 3.0)).abs() < 1e-9 && wired > 3.0, "{told}");
+    // Airtime of others and silence make up the whole time before the first transmission.
+    let waited = &told["waited"];
+    let time = 1e3 * (number(&told["first_tx_s"]) - number(&told["enqueued_s"]));
+    assert!((number(&waited["time_ms"]) - time).abs() < 1e-5, "{told}");
+    let on_air: f64 =
+        waited["on_air"].as_array().expect("a list").iter().map(|way| number(&way["airtime_ms"])).sum();
+    assert!(on_air + number(&waited["nobody_ms"]) >= time - 1e-5, "{told}");
+    // The frame in the capture was sent at the time of the last transmission, and is of this packet.
+    let bytes = place.bytes("air.pcap");
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let mut at = 24;
+    for _ in 1..told["frame"].as_u64().expect("a frame") {
+        at += 16 + word(at + 8) as usize;
+    }
+    let sent = f64::from(word(at)) + f64::from(word(at + 4)) / 1e9;
+    assert!(
+        sent >= number(&told["last_tx_s"]) - 1e-9 && sent <= number(&told["received_s"]),
+        "{sent}: {told}"
+    );
+    let text = place.succeed(&["explain", "a", "--packet", &packet, "--pcap", "air.pcap"]);
+    for part in ["wire queue", "wire delay     3.000 ms", "On the air in the", "nobody: backoff", "is frame"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(
+        place.refuse(&["explain", "a", "--packet", &packet, "--pcap", "tiny.toml"]).contains("no capture")
+    );
 }

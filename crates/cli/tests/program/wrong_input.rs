@@ -117,9 +117,11 @@ fn folders() {
     place.succeed(&["run", "tiny.toml", "--out", "empty"]);
 
     // A run is no comparison, nor the other way round; what somebody put into a comparison is not thrown away.
-    assert!(place.refuse(&["compare", "tiny.toml", "--out", "empty"]).contains("not a comparison"));
+    let run = place.refuse(&["compare", "tiny.toml", "--out", "empty"]);
+    assert!(run.contains("empty holds a run of airbound, which a comparison does not replace"), "{run}");
     place.succeed(&["compare", "tiny.toml", "--out", "both"]);
-    place.refuse(&["run", "tiny.toml", "--out", "both"]);
+    let both = place.refuse(&["run", "tiny.toml", "--out", "both"]);
+    assert!(both.contains("both holds a comparison of airbound, which a run does not replace"), "{both}");
     assert!(place.refuse(&["explain", "both", "--packet", "1"]).contains("fifo-seed1"));
     std::fs::write(place.path("both/notes.txt"), "Remember").expect("written");
     assert!(place.refuse(&["compare", "tiny.toml", "--out", "both"]).contains("notes.txt"));
@@ -136,4 +138,20 @@ fn damaged_results() {
     place.refuse(&["report", "a"]);
     std::fs::write(place.path("a/comparison.json"), "{").expect("written");
     place.refuse(&["report", "a"]);
+}
+
+/// A file that may not grow is what a full disk looks like.
+#[cfg(target_os = "linux")]
+#[test]
+fn init_leaves_nothing_on_a_full_disk() {
+    let place = Place::new();
+    let before = place.list();
+    let full =
+        format!("trap '' XFSZ; ulimit -f 0; exec {} init new.toml --yes", env!("CARGO_BIN_EXE_airbound"));
+    let output = std::process::Command::new("sh").args(["-c", &full]).current_dir(place.path("")).output();
+    let output = output.expect("a shell");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("new.toml"), "{output:?}");
+    assert_eq!(place.list(), before);
+    place.succeed(&["init", "new.toml", "--yes", "--quiet"]);
 }

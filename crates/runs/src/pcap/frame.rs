@@ -58,7 +58,16 @@ impl Names {
     }
 
     fn conversation(&self, packet: &Packet) -> u16 {
-        self.conversations.get(packet.flow.0 as usize).copied().unwrap_or(u16::MAX / 2)
+        self.conversation_of(packet.flow.0 as usize)
+    }
+
+    fn conversation_of(&self, flow: usize) -> u16 {
+        self.conversations.get(flow).copied().unwrap_or(u16::MAX / 2)
+    }
+
+    /// The station's port of a flow.
+    pub(super) fn port(&self, flow: usize) -> u16 {
+        PORT.wrapping_add(self.conversation_of(flow))
     }
 }
 

@@ -12,6 +12,7 @@
 mod background;
 mod connections;
 mod content;
+mod find;
 mod frame;
 mod radiotap;
 
@@ -32,6 +33,7 @@ use background::Background;
 pub use background::PreparedCapture;
 use connections::Connections;
 pub use content::Contents;
+pub use find::find_frame;
 use frame::{Address, Frame, Names};
 use radiotap::{Aggregate, Power, Shown};
 

@@ -9,7 +9,7 @@ use airbound_scenario::{Overrides, Scenario, ScenarioError};
 
 use super::axis::{Axis, Parameter};
 use super::columns::is_own_column;
-use super::metric::{METRICS, Metric};
+use super::metric::{METRICS, Metric, flow_names};
 use super::number::Setting;
 use super::rule::{Percent, Rule};
 use super::sample::Sample;
@@ -192,7 +192,7 @@ impl Grid {
             folder: folder.to_owned(),
         };
         // What the grid leaves open is that of the scenario, as it is in the first cell.
-        let first = grid.scenario_of(0)?;
+        let first = grid.scenario_of(0).map_err(|error| at_the_grid(&top, error))?;
         let schemes = read_schemes(&top, &first)?;
         if grid.design.cells().saturating_mul(schemes.len()) > MOST_POINTS {
             let (cells, schemes) = (grid.design.cells(), schemes.len());
@@ -203,7 +203,10 @@ impl Grid {
         }
         let seeds = read_seeds(&top, changes, &grid.rule, first.seed)?;
         let flow = match top.text("flow")? {
-            Some(name) => name.to_owned(),
+            Some(name) => {
+                check_flow(&top, name, &first)?;
+                name.to_owned()
+            }
             None => first.focus.clone(),
         };
         Ok(Self { schemes, seeds, flow, ..grid })
@@ -256,6 +259,34 @@ impl Grid {
     pub(crate) fn deciding(&self) -> usize {
         self.metrics[0]
     }
+}
+
+/// The error for a scenario that is not there, at the line of the grid that names it.
+fn at_the_grid(top: &Section<'_>, error: ScenarioError) -> ScenarioError {
+    match error {
+        ScenarioError::Read { file, reason } => {
+            top.wrong("scenario", format!("names {file}, which cannot be read: {reason}"))
+        }
+        ScenarioError::NotShipped { name, hint } => top.wrong(
+            "scenario",
+            format!("names \"{name}\", which is neither shipped nor a file beside the grid; {hint}"),
+        ),
+        other => other,
+    }
+}
+
+/// Refuses a flow that the first cell does not have.
+fn check_flow(top: &Section<'_>, name: &str, first: &Scenario) -> Result<(), ScenarioError> {
+    let known = flow_names(first);
+    if known.iter().any(|flow| flow == name) {
+        return Ok(());
+    }
+    let meant = nearest(name, known.iter().map(String::as_str));
+    let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
+    let known: Vec<&str> = known.iter().take(20).map(String::as_str).collect();
+    let name = airbound_scenario::reading::shortened(name);
+    Err(top
+        .wrong("flow", format!("is \"{name}\", which is not there; {meant}flows are {}", known.join(", "))))
 }
 
 fn read_design(top: &Section<'_>) -> Result<Design, ScenarioError> {
