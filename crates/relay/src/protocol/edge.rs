@@ -15,6 +15,7 @@ use super::hello::{Answer, End, Hello, session_of};
 use super::key::{Key, KeyId};
 use super::lane::{ClientRow, Lane};
 use super::link::{Link, Transmit, parts};
+use super::path::Path;
 use super::queue::Waiting;
 use super::session::{Refusal, Session, sent_at};
 use super::wire::{HEADER, Header, Kind};
@@ -27,6 +28,10 @@ const ASK: Span = Span::from_millis(50);
 const TELL: Span = Span::from_secs(1);
 /// Time after which an answer that was not used is void.
 const UNUSED: Span = Span::from_secs(10);
+/// Time for which an answer that was not used keeps out hellos with an earlier time: a round trip and its losses.
+const YOUNG: Span = Span::from_secs(3);
+/// Times of hellos without effect that are kept for each client.
+const MOST_VOID: usize = 16;
 /// Time after which a queue is looked at again whose client's new address is not proven.
 const UNPROVEN: Span = Span::from_millis(5);
 /// Packets of a client that are handed over before their time at most: `fq` keeps 100 of a flow.
@@ -43,7 +48,10 @@ struct Pending {
     nonce: [u8; 16],
     answer: Vec<u8>,
     resumes: bool,
-    from: SocketAddr,
+    /// Time of the hello.
+    time: u64,
+    /// The address of all its hellos, if it is one: only who receives there can have the answer.
+    from: Option<SocketAddr>,
     made: Instant,
 }
 
@@ -51,10 +59,37 @@ struct Pending {
 #[derive(Debug, Default)]
 struct Known {
     name: String,
-    /// Time of the newest hello taken.
+    /// Time of the hello of the session in use; 0 without one, since the client's clock may be set back until it comes again.
     hello: u64,
     pending: Option<Pending>,
+    /// Times of hellos whose answers were not used, the latest last: they are not answered again.
+    void: VecDeque<u64>,
     lane: Option<Lane>,
+}
+
+impl Known {
+    /// Whether a hello is old: before the session in use, without effect the last time, or before one that may still be used. An unused
+    /// answer counts for a moment only, since its hello may be a copy from when the client's clock was ahead.
+    fn is_old(&self, now: Instant, hello: &Hello) -> bool {
+        let waits = self.pending.as_ref().is_some_and(|pending| {
+            if pending.nonce == hello.nonce {
+                hello.time < pending.time
+            } else {
+                hello.time <= pending.time && now.since(pending.made) < YOUNG
+            }
+        });
+        hello.time <= self.hello || self.void.contains(&hello.time) || waits
+    }
+
+    /// Ends an answer that was not used. Returns the number of its session.
+    fn end_pending(&mut self) -> Option<u32> {
+        let Pending { session, time, .. } = self.pending.take()?;
+        if self.void.len() >= MOST_VOID {
+            self.void.pop_front();
+        }
+        self.void.push_back(time);
+        Some(session.id)
+    }
 }
 
 /// An edge.
@@ -154,7 +189,7 @@ impl Edge {
             self.counts.strangers += 1;
             return None;
         };
-        let newest = match self.open(now, place, &header, packet) {
+        let newest = match self.open(now, place, from, &header, packet) {
             Ok(newest) => newest,
             Err(refusal) => {
                 match refusal {
@@ -207,8 +242,7 @@ impl Edge {
             return;
         };
         let client = &mut self.clients[usize::from(place)];
-        let again = client.pending.as_ref().is_some_and(|pending| pending.nonce == hello.nonce);
-        if hello.time <= client.hello && !(again && hello.time == client.hello) {
+        if client.is_old(now, &hello) {
             self.counts.replayed += 1;
             return;
         }
@@ -216,9 +250,9 @@ impl Edge {
             self.counts.forged += 1;
             return;
         }
-        client.hello = hello.time;
-        if let Some(pending) = client.pending.as_mut().filter(|_| again) {
-            pending.from = from;
+        if let Some(pending) = client.pending.as_mut().filter(|pending| pending.nonce == hello.nonce) {
+            pending.from = pending.from.filter(|first| *first == from);
+            pending.time = hello.time;
             self.outbox.push_back(Transmit::now(from, pending.answer.clone()));
             return;
         }
@@ -236,42 +270,61 @@ impl Edge {
         let session = session_of(End::Edge, &key, &hello, &answer);
         self.sessions.insert(answer.session, place);
         self.outbox.push_back(Transmit::now(from, bytes.clone()));
-        let made = Pending { session, nonce: hello.nonce, answer: bytes, resumes, from, made: now };
-        if let Some(unused) = client.pending.replace(made) {
-            self.sessions.remove(&unused.session.id);
+        if let Some(unused) = client.end_pending() {
+            self.sessions.remove(&unused);
         }
+        let (nonce, time, from) = (hello.nonce, hello.time, Some(from));
+        client.pending = Some(Pending { session, nonce, answer: bytes, resumes, time, from, made: now });
     }
 
     /// Checks a packet of a client's session. The first one under new keys brings them into force.
-    fn open(&mut self, now: Instant, place: u16, header: &Header, packet: &[u8]) -> Result<bool, Refusal> {
+    fn open(
+        &mut self,
+        now: Instant,
+        place: u16,
+        from: SocketAddr,
+        header: &Header,
+        packet: &[u8],
+    ) -> Result<bool, Refusal> {
         let client = &mut self.clients[usize::from(place)];
         match &mut client.pending {
             Some(pending) if pending.session.id == header.session => {
                 pending.session.open(header, packet)?;
-                self.use_pending(now, place);
+                self.use_pending(now, place, from);
                 Ok(true)
             }
             _ => client.lane.as_mut().map_or(Err(Refusal::Forged), |lane| lane.link.open(header, packet)),
         }
     }
 
-    fn use_pending(&mut self, now: Instant, place: u16) {
+    /// Brings the keys of a handshake into force, whose first packet has come from an address.
+    fn use_pending(&mut self, now: Instant, place: u16, from: SocketAddr) {
         let client = &mut self.clients[usize::from(place)];
-        let Some(Pending { session, from, resumes, .. }) = client.pending.take() else { return };
+        let Some(Pending { session, time, from: asked, resumes, .. }) = client.pending.take() else { return };
+        client.hello = time;
+        let is_proven = asked == Some(from);
         let epoch = session.epoch;
         let resumes = resumes && client.lane.is_some();
         let event = Event::Joined { client: client.name.clone(), address: from, epoch, resumes };
         match &mut client.lane {
             Some(lane) if resumes => {
-                if let Some(ended) = lane.link.replace(now, session, from) {
+                if let Some(ended) = lane.link.replace(now, session) {
                     self.sessions.remove(&ended);
+                }
+                if is_proven {
+                    lane.link.path = Path::proven(from);
                 }
             }
             _ => {
                 self.forget_lane(place);
                 // There are as many places as names.
                 let _ = self.sender.join(now, ReceiverId(place), [0; 16]);
-                let link = Link::new(now, session, from, self.config.largest);
+                let path = if is_proven {
+                    Path::proven(from)
+                } else {
+                    Path::claimed(now, from, 0, self.entropy.number())
+                };
+                let link = Link::new(now, session, path, self.config.largest);
                 let lane = Lane::new(now, link, self.config.stream.start);
                 self.clients[usize::from(place)].lane = Some(lane);
             }
@@ -409,8 +462,10 @@ impl Edge {
         self.tick = now + TICK;
         for place in 0..self.clients.len() as u16 {
             let client = &mut self.clients[usize::from(place)];
-            if let Some(unused) = client.pending.take_if(|pending| now.since(pending.made) >= UNUSED) {
-                self.sessions.remove(&unused.session.id);
+            if client.pending.as_ref().is_some_and(|pending| now.since(pending.made) >= UNUSED)
+                && let Some(unused) = client.end_pending()
+            {
+                self.sessions.remove(&unused);
             }
             let Some(lane) = &mut client.lane else { continue };
             if let Some(ended) = lane.link.expire(now) {
