@@ -21,6 +21,8 @@ use crate::peer::{Peer, TICK, Wanted};
 pub const MOST_MEMBERS: usize = 32;
 /// Time in which a participant has to be connected after its offer.
 const JOIN_DEADLINE: Duration = Duration::from_secs(15);
+/// Time for which a seat of a full room is kept for a participant that has not connected.
+const HALF_OPEN: Duration = Duration::from_secs(3);
 /// Interval at which losses are looked at; str0m counts them over a second.
 const STATS: Duration = Duration::from_millis(500);
 /// Part of the packets of a second whose loss says that a link is in trouble.
@@ -154,7 +156,12 @@ impl Session {
             let seated = self.peers.values().find(|peer| peer.resume == *token).map(|peer| peer.id);
             seated.or_else(|| self.left.iter().find(|(left, ..)| left == token).map(|(_, id, _)| *id))
         });
-        if self.peers.len() >= MOST_MEMBERS && earlier.is_none_or(|id| !self.peers.contains_key(&id)) {
+        let is_full =
+            self.peers.len() >= MOST_MEMBERS && earlier.is_none_or(|id| !self.peers.contains_key(&id));
+        // The oldest seat whose participant has not connected gives way.
+        let waits = |peer: &&Peer| !peer.connected && now.saturating_duration_since(peer.joined) >= HALF_OPEN;
+        let oldest = self.peers.values().filter(waits).min_by_key(|peer| peer.joined).map(|peer| peer.id);
+        if is_full && oldest.is_none() {
             return Err(JoinError::Full);
         }
         let mut rtc = Rtc::builder()
@@ -169,7 +176,7 @@ impl Session {
         let candidate = Candidate::host(self.address, "udp").map_err(|_| JoinError::Offer)?;
         rtc.add_local_candidate(candidate);
         let answer = rtc.sdp_api().accept_offer(join.offer).map_err(|_| JoinError::Offer)?;
-        if let Some(id) = earlier {
+        if let Some(id) = earlier.or(oldest.filter(|_| is_full)) {
             self.remove(id);
         }
         let id = earlier.unwrap_or_else(|| self.free_number());

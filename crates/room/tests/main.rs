@@ -5,6 +5,7 @@ mod clients;
 mod faults;
 mod loopback;
 mod parsers;
+mod program;
 mod virtual_time;
 mod web;
 mod wifi;
