@@ -13,11 +13,12 @@ use super::entropy::Entropy;
 use super::event::{Event, Gone};
 use super::hello::{Answer, End, Hello, session_of};
 use super::key::{Key, KeyId};
+use super::known::{Known, Pending};
 use super::lane::{ClientRow, Lane};
 use super::link::{Link, Transmit, parts};
 use super::path::Path;
 use super::queue::Waiting;
-use super::session::{Refusal, Session, sent_at};
+use super::session::{Refusal, sent_at};
 use super::wire::{HEADER, Header, Kind};
 
 /// Distance of two looks at all clients.
@@ -28,10 +29,6 @@ const ASK: Span = Span::from_millis(50);
 const TELL: Span = Span::from_secs(1);
 /// Time after which an answer that was not used is void.
 const UNUSED: Span = Span::from_secs(10);
-/// Time for which an answer that was not used keeps out hellos with an earlier time: a round trip and its losses.
-const YOUNG: Span = Span::from_secs(3);
-/// Times of hellos without effect that are kept for each client.
-const MOST_VOID: usize = 16;
 /// Time after which a queue is looked at again whose client's new address is not proven.
 const UNPROVEN: Span = Span::from_millis(5);
 /// Packets of a client that are handed over before their time at most: `fq` keeps 100 of a flow.
@@ -40,57 +37,6 @@ const MOST_AHEAD: u64 = 50;
 const BUFFERS: usize = 1024;
 /// Events kept for the caller.
 const EVENTS: usize = 4096;
-
-/// An answer that was not used yet.
-#[derive(Debug)]
-struct Pending {
-    session: Session,
-    nonce: [u8; 16],
-    answer: Vec<u8>,
-    resumes: bool,
-    /// Time of the hello.
-    time: u64,
-    /// The address of all its hellos, if it is one: only who receives there can have the answer.
-    from: Option<SocketAddr>,
-    made: Instant,
-}
-
-/// A client by its keys.
-#[derive(Debug, Default)]
-struct Known {
-    name: String,
-    /// Time of the hello of the session in use; 0 without one, since the client's clock may be set back until it comes again.
-    hello: u64,
-    pending: Option<Pending>,
-    /// Times of hellos whose answers were not used, the latest last: they are not answered again.
-    void: VecDeque<u64>,
-    lane: Option<Lane>,
-}
-
-impl Known {
-    /// Whether a hello is old: before the session in use, without effect the last time, or before one that may still be used. An unused
-    /// answer counts for a moment only, since its hello may be a copy from when the client's clock was ahead.
-    fn is_old(&self, now: Instant, hello: &Hello) -> bool {
-        let waits = self.pending.as_ref().is_some_and(|pending| {
-            if pending.nonce == hello.nonce {
-                hello.time < pending.time
-            } else {
-                hello.time <= pending.time && now.since(pending.made) < YOUNG
-            }
-        });
-        hello.time <= self.hello || self.void.contains(&hello.time) || waits
-    }
-
-    /// Ends an answer that was not used. Returns the number of its session.
-    fn end_pending(&mut self) -> Option<u32> {
-        let Pending { session, time, .. } = self.pending.take()?;
-        if self.void.len() >= MOST_VOID {
-            self.void.pop_front();
-        }
-        self.void.push_back(time);
-        Some(session.id)
-    }
-}
 
 /// An edge.
 #[derive(Debug)]
