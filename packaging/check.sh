@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: packaging/check.sh PACKAGE...
+# Usage: packaging/check.sh PACKAGE...; a PACKAGE may also be the relay's unit, packaging/systemd/airbound-relay.service.
 # Checks the content of Debian packages of the programs (.deb) and of OpenWrt packages (.ipk): files, modes, owners, control data, and the
 # package scripts, which run against recorded stand-ins of systemctl and procd. Prints each defect; exit code 1 if there is one. Programs of other
 # processors start under qemu-user where that is installed.
@@ -84,6 +84,7 @@ debian() {
         program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$data/lib/systemd/system/$unit.service")
         [ -x "$data$program" ] || defect "$unit.service starts $program, which is not in the package"
     done
+    relay_unit "$data/lib/systemd/system/airbound-relay.service"
     grep -q '^Files: lab/radio/\*$' "$data/usr/share/doc/airbound/copyright" && grep -q '^License: GPL-2.0$' "$data/usr/share/doc/airbound/copyright" ||
         defect "copyright does not name the GPL part"
     grep -q 'Permission is hereby granted' "$data/usr/share/doc/airbound/copyright" || defect "copyright lacks the text of the MIT licence"
@@ -121,26 +122,65 @@ debian() {
     [ -d "$work/log/airbound-relay" ] && defect "purging leaves journals"
 }
 
+# What root runs for the relay: it makes a copy of the keys, and follows no link from a folder of the unit's user.
+relay_unit() {
+    local unit=$1 owner=65534 command phase folder
+    command -v systemd-analyze >/dev/null && systemd-analyze verify "$unit" 2>&1 | grep -v 'is not executable' | grep . >&2 && defect "systemd finds faults in ${unit##*/}"
+    [ "$(id -u)" = 0 ] || owner=$(id -u)
+    mkdir -p "$work/unit/run" "$work/unit/logs/airbound-relay" "$work/unit/etc"
+    chmod 755 "$work" "$work/unit" "$work/unit/run" "$work/unit/logs"
+    # Each folder that systemd gives to the unit's user.
+    sed -n 's/^\(Runtime\|Logs\|State\|Cache\)Directory=//p' "$unit" | while read -r folder; do mkdir -p "$work/unit/run/$folder" "$work/unit/logs/$folder"; done
+    chown -R "$owner" "$work/unit/logs"/* && find "$work/unit/run" -mindepth 1 -exec chown "$owner" {} +
+    echo secret >"$work/unit/etc/relay.keys"
+    echo root >"$work/unit/victim"
+    chmod 600 "$work/unit/etc/relay.keys" "$work/unit/victim"
+    for phase in ExecStartPre ExecReload; do
+        # The unit's user plants links wherever it may write.
+        find "$work/unit/run" "$work/unit/logs" -type d -uid "$owner" -exec ln -sfn "$work/unit/victim" {}/new \; -exec ln -sfn "$work/unit/victim" {}/keys \;
+        command=$(sed -n "s#^$phase=+##p" "$unit" | sed "s#%t#$work/unit/run#g; s#%L#$work/unit/logs#g; s#/etc/airbound#$work/unit/etc#g")
+        [ -n "$command" ] || { defect "${unit##*/} has no $phase"; continue; }
+        (umask 022 && eval "$command") || defect "$phase of ${unit##*/} fails"
+        [ "$(cat "$work/unit/victim") $(stat -c %u "$work/unit/victim")" = "root $(id -u)" ] || defect "$phase of ${unit##*/} writes through a link"
+        folder=$(sed -n 's/^ExecStart=.* --keys %t\/\([^ ]*\)\/keys .*/\1/p' "$unit")
+        [ "$(cat "$work/unit/run/$folder/keys") $(stat -c %u:%a "$work/unit/run/$folder/keys")" = "secret $owner:600" ] || defect "$phase of ${unit##*/} makes no copy for its user alone"
+        [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%a "$work/unit/run/$folder")" = 0:711 ] || defect "the folder of the keys is not root's own"
+    done
+    command=$(sed -n 's#^ExecStopPost=+##p' "$unit" | sed "s#%t#$work/unit/run#g")
+    eval "$command"
+    [ -e "$work/unit/run/$folder/keys" ] && defect "a copy of the keys stays"
+}
+
 # The service as procd is told of it: each call of its functions is a line.
 service() {
     local init=$data/etc/init.d/airbound
     sh -n "$init" || defect "init.d/airbound is no shell script"
-    mkdir -p "$work/etc" "$work/logs"
+    mkdir -p "$work/etc"
     : >"$work/etc/agent.toml"
-    (
+    # OWNER: the user of all folders.
+    started() (
         config_get_bool() { eval "$1=1"; }
         config_get() { case $3 in config) eval "$1=$work/etc/agent.toml" ;; journal) eval "$1=$work/logs/agent.jsonl" ;; *) eval "$1=$4" ;; esac; }
         config_load() { :; }
         config_foreach() { "$1" main; }
         logger() { :; }
-        chown() { :; }
+        chown() { echo chown "$@"; }
         mkdir() { :; }
+        id() { echo 473; }
+        owner=$1
+        ls() { echo "drwxr-xr-x 2 $owner $owner 40"; }
         for call in open_instance close_instance set_param add_jail add_jail_mount add_jail_mount_rw; do
             eval "procd_$call() { echo $call \"\$@\"; }"
         done
         . "$init"
         start_service
-    ) >"$work/procd"
+    )
+    started 473 >"$work/procd"
+    says "$work/procd" "chown airbound:airbound $work/logs"
+    mkdir -p "$work/logs"
+    started 473 | grep -F "chown airbound:airbound $work/logs" >/dev/null && defect "a folder that exists is given to the agent"
+    started 0 >"$work/foreign"
+    grep -q open_instance "$work/foreign" && defect "the agent starts with a journal in a folder of root's"
     local line
     for line in "open_instance main" "close_instance" "set_param user airbound" "set_param group airbound" "set_param no_new_privs 1" \
         "set_param capabilities /etc/capabilities/airbound.json" "set_param respawn 3600 1 0" \
@@ -195,7 +235,8 @@ for package in "$@"; do
     case $package in
     *.deb) debian ;;
     *.ipk) openwrt ;;
-    *) echo "check: $package is neither .deb nor .ipk" >&2; exit 2 ;;
+    *.service) relay_unit "$package" ;;
+    *) echo "check: $package is neither .deb, .ipk nor .service" >&2; exit 2 ;;
     esac
     [ "$defects" = "$before" ] && echo "$package: no defects"
     rm -rf "$work"

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::world::{Way, World, address, key};
-use airbound_relay::protocol::{Event, Gone, Transmit};
+use airbound_relay::protocol::{Event, Gone, Hello, Transmit};
 use airbound_units::Span;
 use proptest::prelude::*;
 
@@ -211,6 +211,131 @@ fn an_old_hello_changes_nothing_even_after_a_restart_of_the_edge() {
     assert!(world.joined(0), "the client is back whatever an old hello has begun");
     world.run(Span::from_secs(12));
     assert!(world.edge.as_ref().expect("an edge").sessions() <= 2);
+}
+
+/// A hello of a client's key, as its own clock made it.
+fn hello_at(time: u64, nonce: u8) -> Vec<u8> {
+    let key = key(0, 0).key;
+    Hello { epoch: 0, resumes: false, time, key: key.id(), nonce: [nonce; 16] }.encode(&key, 0)
+}
+
+#[test]
+fn hellos_of_a_clock_that_was_ahead_keep_a_client_out_for_three_seconds() {
+    const DAYS_30: u64 = 30 * 86_400 * 1_000_000;
+    let mut world = World::new(1, Way::default(), 1);
+    let (stranger, to) = (address(199, 1), world.edge_address);
+    world.stations[0].on = false;
+    world.send(stranger, Transmit::now(to, hello_at(DAYS_30, 1)));
+    world.run(Span::from_millis(100));
+    assert_eq!(world.edge.as_ref().expect("an edge").sessions(), 1);
+    let begin = world.now;
+    world.stations[0] = world.station(0);
+    while !world.joined(0) && world.now - begin < Span::from_secs(60) {
+        world.run(Span::from_millis(100));
+        // Without effect once, it has none again.
+        world.send(stranger, Transmit::now(to, hello_at(DAYS_30, 1)));
+    }
+    // Three seconds, and the distance of two hellos.
+    assert!(world.now - begin < Span::from_secs(5), "{}", world.now - begin);
+    let answered = world.sent_to.get(&stranger).copied().unwrap_or(0);
+    assert!(answered < 60 * 1200, "{answered}");
+}
+
+#[test]
+fn a_client_that_left_comes_back_with_an_earlier_clock_whoever_replays_its_hello() {
+    let mut world = joined(1, Way::default());
+    let (stranger, to) = (address(199, 1), world.edge_address);
+    for number in 1..=5 {
+        let now = world.now;
+        world.stations[0].client.close(now);
+        world.run(Span::from_millis(50));
+        // Later than the client's own clock, as if that had been set back.
+        world.send(stranger, Transmit::now(to, hello_at(1_000_000_000_000 + u64::from(number), number)));
+        let begin = world.now;
+        while !world.joined(0) && world.now - begin < Span::from_secs(60) {
+            world.run(Span::from_millis(100));
+        }
+        assert!(world.now - begin < Span::from_secs(5), "{number}: {}", world.now - begin);
+    }
+}
+
+/// Bytes that the edge sends to a victim in whose name an observer sends copies: of the first hello, of the first packet after it, or of
+/// both. What the victim gets is at most three times what came in its name.
+#[test]
+fn an_address_of_a_copied_handshake_gets_three_times_what_came_from_it() {
+    for (hello_copied, packet_copied) in [(true, true), (false, true), (true, false)] {
+        let mut world = World::new(1, Way::default(), 1);
+        let (victim, to) = (address(150, 9), world.edge_address);
+        world.tap = Some(Vec::new());
+        // Hellos, each of which is sent twice, and bytes of other packets, of which the second is a replay.
+        let mut came = (0, 0);
+        let mut seen = 0;
+        for _ in 0..2000 {
+            world.run(Span::from_micros(500));
+            let tapped = world.tap.as_ref().expect("a tap")[seen..].to_vec();
+            seen += tapped.len();
+            for (_, packet) in tapped {
+                let is_hello = packet.len() == 1200;
+                let first = !is_hello && !world.edge_events.iter().any(is_joined);
+                if (is_hello && hello_copied) || (first && packet_copied) {
+                    if is_hello {
+                        came.0 += 2
+                    } else {
+                        came.1 += packet.len() as u64
+                    };
+                    // Ahead of the original.
+                    let edge = world.edge.as_mut().expect("an edge");
+                    assert!(edge.receive(world.now, victim, &packet).is_none());
+                    world.send(victim, Transmit::now(to, packet));
+                }
+            }
+            if world.edge_events.iter().any(is_joined) {
+                // The client is cut off: only the copies tell the edge where it is.
+                world.stations[0].on = false;
+                world.down(0, &[0; 1000]);
+            }
+        }
+        let sent = world.sent_to.get(&victim).copied().unwrap_or(0);
+        // Each hello gets one answer of 48 bytes, and does not count for more.
+        let most = 48 * came.0 + 3 * came.1;
+        assert!(most > 0 && sent <= most, "{hello_copied} {packet_copied}: {sent} of {most}");
+    }
+}
+
+fn is_joined(event: &Event) -> bool {
+    matches!(event, Event::Joined { .. })
+}
+
+#[test]
+fn a_client_sends_little_to_where_a_copied_answer_came_from() {
+    let mut world = World::new(1, Way::default(), 1);
+    // All that the edge sends arrives in the name of a victim, which is silent.
+    let victim = SocketAddr::from(([10, 9, 9, 9], 7001));
+    world.stations[0].client.enqueue(world.now, b"early");
+    world.edge_address = victim;
+    let edge = SocketAddr::from(crate::world::EDGE);
+    world.tap = Some(Vec::new());
+    world.run(Span::from_millis(1));
+    let (from, hello) = world.tap.take().expect("a tap").remove(0);
+    let now = world.now;
+    let at_edge = world.edge.as_mut().expect("an edge");
+    assert!(at_edge.receive(now, from, &hello).is_none());
+    let answer = at_edge.transmit(now).expect("an answer");
+    let client = &mut world.stations[0].client;
+    assert!(client.receive(now, now, None, victim, &answer.bytes).is_none());
+    let mut sent = 0;
+    for step in 0..500 {
+        let now = now + Span::from_millis(step);
+        client.tick(now);
+        client.enqueue(now, &[0; 500]);
+        while let Some(packet) = client.transmit() {
+            if packet.to != edge {
+                sent += packet.bytes.len();
+            }
+        }
+    }
+    assert!(client.is_joined());
+    assert!(sent > 0 && sent <= 3 * answer.bytes.len(), "{sent} of {}", answer.bytes.len());
 }
 
 #[test]

@@ -223,3 +223,91 @@ fn a_new_key_loses_no_datagram() {
     assert!(sent > 100);
     assert_eq!(received, sent);
 }
+
+#[test]
+fn metrics_that_others_reach_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = folder.path().join("keys");
+    put(&keys, &format!("vr 0 {KEY}\n"), 0o600);
+    let keys = keys.to_str().expect("UTF-8");
+    let said = |metrics: &str| {
+        let edge = ["edge", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9", "--keys", keys, "--dry-run"];
+        let output = run(&[&edge[..], &["--metrics", metrics]].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    assert_eq!(said("0.0.0.0:9479"), "0.0.0.0:9479 shows names and rates of clients to whoever reaches it\n");
+    assert_eq!((said("127.0.0.1:9479"), said("off")), (String::new(), String::new()));
+}
+
+/// Joins two clients of an edge that may open few files: the second has no socket to the backend, which the journal says, until the first
+/// has left.
+#[test]
+fn a_client_without_a_socket_to_the_backend_gets_one_when_there_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    put(&path("keys-all"), &format!("a 0 {KEY}\nb 0 {}\n", KEY.replace('0', "5")), 0o600);
+    put(&path("keys-a"), &format!("a 0 {KEY}\n"), 0o600);
+    put(&path("keys-b"), &format!("b 0 {}\n", KEY.replace('0', "5")), 0o600);
+    let listen = free_port().to_string();
+    let backend = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let to = backend.local_addr().expect("bound").to_string();
+    let start = |arguments: &[&str], name: &str, keys: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).arg("--keys").arg(path(keys)).arg("--journal").arg(path(name));
+        Ended(command.spawn().expect("the program"))
+    };
+    let metrics = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let metrics = metrics.expect("loopback").to_string();
+    let edge = start(&["edge", "--listen", &listen, "--to", &to, "--metrics", &metrics], "edge", "keys-all");
+    let journal = || fs::read_to_string(path("edge")).unwrap_or_default();
+    let wait = |words: &str| {
+        let begin = Instant::now();
+        while !journal().contains(words) {
+            assert!(begin.elapsed() < Duration::from_secs(30), "no {words} in:\n{}", journal());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait("\"event\":\"started\"");
+    let (local_a, local_b) = (free_port().to_string(), free_port().to_string());
+    let a = start(&["client", "--edge", &listen, "--listen", &local_a], "a", "keys-a");
+    wait("\"client\":\"a\"");
+    // No file more than it has open.
+    let is_free = |number: &u64| !Path::new(&format!("/proc/{}/fd/{number}", edge.0.id())).exists();
+    let first_free = (0..).find(is_free).expect("a number");
+    limit(&edge.0, first_free);
+    let _b = start(&["client", "--edge", &listen, "--listen", &local_b], "b", "keys-b");
+    wait("\"event\":\"backend-refused\"");
+    assert!(journal().contains("the kernel gives no socket: Too many open files"), "{}", journal());
+    limit(&edge.0, 1024);
+    wait("\"event\":\"backend\"");
+    let text = scrape(&metrics);
+    let figure = |name: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
+    };
+    assert!(figure("airbound_relay_backend_failures_total") >= 1.0);
+    assert_eq!(figure("airbound_relay_clients_without_backend"), 0.0);
+    let application = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    application.connect(&local_b).expect("loopback");
+    through(&application, &backend);
+    drop(a);
+}
+
+/// Sets the number of files that a process may open.
+fn limit(child: &Child, files: u64) {
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).expect("a process");
+    let limit = rustix::process::Rlimit { current: Some(files), maximum: Some(1024) };
+    rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, limit).expect("a limit");
+}
+
+fn scrape(address: &str) -> String {
+    use std::io::{Read, Write};
+    // The text is written once a second.
+    std::thread::sleep(Duration::from_millis(1200));
+    let mut stream = std::net::TcpStream::connect(address).expect("the metrics");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    text
+}

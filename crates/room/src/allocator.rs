@@ -20,13 +20,16 @@ pub const MOST_ROOMS: usize = 4096;
 /// Members of one room.
 pub const MOST_MEMBERS: usize = 256;
 
+/// Latest time of a caller, ms: the year 2286 of a clock that begins in 1970. A later one is of another unit.
+pub const LATEST: u64 = 10_000_000_000_000;
+
 /// One line of a caller.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     /// The caller's name of the room, which begins with its first line.
     pub room: String,
-    /// The caller's time in milliseconds; without it, the server's own clock counts.
+    /// The caller's time in milliseconds, at most [`LATEST`]; without it, the server's own clock counts.
     #[serde(default)]
     pub at: Option<u64>,
     /// Inputs, in order.
@@ -157,6 +160,9 @@ pub enum AskError {
     /// A number is out of range.
     #[error("{0}")]
     Config(String),
+    /// The time is later than [`LATEST`].
+    #[error("at is {0}; a time is 0 to {LATEST} milliseconds")]
+    Time(u64),
     /// Too many of something.
     #[error("there are {most} {what} already")]
     TooMany {
@@ -188,10 +194,11 @@ impl Allocator {
     /// The line is no question, or asks for more than is allowed; the inputs before the wrong one count.
     pub fn answer(&mut self, line: &str) -> Result<Reply, AskError> {
         let ask: Ask = serde_json::from_str(line).map_err(|error| AskError::Malformed(error.to_string()))?;
-        let now = ask.at.map_or_else(
-            || Instant::from_nanos(self.start.elapsed().as_nanos() as u64),
-            |ms| Instant::from_nanos(ms.saturating_mul(1_000_000)),
-        );
+        let now = match ask.at {
+            Some(late) if late > LATEST => return Err(AskError::Time(late)),
+            Some(ms) => Instant::from_nanos(ms * 1_000_000),
+            None => Instant::from_nanos(self.start.elapsed().as_nanos() as u64),
+        };
         if !self.rooms.contains_key(&ask.room) {
             if self.rooms.len() >= MOST_ROOMS {
                 return Err(AskError::TooMany { what: "rooms", most: MOST_ROOMS });

@@ -54,7 +54,7 @@ impl Actor {
         };
         let joined = room
             .join(join)
-            .ok_or_else(|| refused(&"the room has ended"))?
+            .map_err(|_| refused(&"the room does not answer"))?
             .map_err(|error| refused(&error))?;
         synthetic.accept(joined.answer).map_err(|error| refused(&error))?;
         let link = link.map(|rate| Link::new(rate, Duration::from_millis(5)));

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ use crate::session::{Join, JoinError, Joined, Session};
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
 /// Datagrams taken in one go.
 const BURST: usize = 64;
+/// Time in which a room answers.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Interval of the published state.
 const PUBLISH: Duration = Duration::from_millis(500);
 
@@ -33,6 +35,15 @@ pub enum Request {
     Policy(RoomPolicy),
     /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
+}
+
+/// The reason why a room gives no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// Its thread has ended.
+    Ended,
+    /// It lives, and has not answered in 5 s.
+    Late,
 }
 
 /// The state that the thread of a room publishes.
@@ -79,18 +90,33 @@ impl Handle {
         self.requests.send(request).is_ok()
     }
 
-    /// Seats a participant; `None` if the room has ended.
-    pub fn join(&self, join: Join) -> Option<Result<Joined, JoinError>> {
-        let (reply, answer) = mpsc::channel();
-        self.requests.send(Request::Join(Box::new(join), reply)).ok()?;
-        answer.recv_timeout(Duration::from_secs(5)).ok()
+    /// Seats a participant.
+    ///
+    /// # Errors
+    /// The room has ended, or does not answer in time.
+    pub fn join(&self, join: Join) -> Result<Result<Joined, JoinError>, Unanswered> {
+        self.answered(|reply| Request::Join(Box::new(join), reply))
     }
 
-    /// Answers a new offer of a seat; `None` if the room has ended.
-    pub fn restart(&self, token: String, offer: SdpOffer) -> Option<Result<SdpAnswer, JoinError>> {
+    /// Answers a new offer of a seat.
+    ///
+    /// # Errors
+    /// The room has ended, or does not answer in time.
+    pub fn restart(
+        &self,
+        token: String,
+        offer: SdpOffer,
+    ) -> Result<Result<SdpAnswer, JoinError>, Unanswered> {
+        self.answered(|reply| Request::Restart(token, Box::new(offer), reply))
+    }
+
+    fn answered<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Unanswered> {
         let (reply, answer) = mpsc::channel();
-        self.requests.send(Request::Restart(token, Box::new(offer), reply)).ok()?;
-        answer.recv_timeout(Duration::from_secs(5)).ok()
+        self.requests.send(request(reply)).map_err(|_| Unanswered::Ended)?;
+        answer.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Unanswered::Late,
+            RecvTimeoutError::Disconnected => Unanswered::Ended,
+        })
     }
 
     /// The state that the room published last.
@@ -170,6 +196,28 @@ fn send(session: &mut Session, socket: &UdpSocket) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A handle whose room is this side of its requests.
+    fn handle() -> (Handle, Receiver<Request>) {
+        let (requests, incoming) = mpsc::channel();
+        let address = SocketAddr::from(([127, 0, 0, 1], 9));
+        (Handle { requests, published: Arc::default(), address }, incoming)
+    }
+
+    #[test]
+    fn a_room_that_stalls_is_not_taken_for_one_that_has_ended() {
+        let offer = || {
+            serde_json::from_str(
+                r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#,
+            )
+        };
+        let (stalled, incoming) = handle();
+        let asked = stalled.restart("x".to_owned(), offer().expect("an offer"));
+        assert_eq!(asked.err(), Some(Unanswered::Late));
+        drop(incoming);
+        let asked = stalled.restart("x".to_owned(), offer().expect("an offer"));
+        assert_eq!(asked.err(), Some(Unanswered::Ended));
+    }
 
     #[test]
     fn a_wait_is_as_exact_as_a_sleep() {

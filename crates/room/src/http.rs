@@ -31,7 +31,7 @@ pub struct Request {
 #[non_exhaustive]
 pub enum HttpError {
     /// The text is no request.
-    #[error("the request is not HTTP/1.1")]
+    #[error("the request is not HTTP/1.0 or HTTP/1.1")]
     Malformed,
     /// The head or the body is too long.
     #[error("the request is longer than allowed")]
@@ -71,7 +71,8 @@ impl Request {
         let head = std::str::from_utf8(&bytes[..end]).map_err(|_| HttpError::Malformed)?;
         let mut lines = head.split("\r\n");
         let first: Vec<&str> = lines.next().unwrap_or("").split(' ').collect();
-        let [method, target, "HTTP/1.1"] = first[..] else { return Err(HttpError::Malformed) };
+        // Some proxies speak HTTP/1.0 to servers, nginx 1.22 by default.
+        let [method, target, "HTTP/1.1" | "HTTP/1.0"] = first[..] else { return Err(HttpError::Malformed) };
         if method.is_empty()
             || !method.bytes().all(|byte| byte.is_ascii_uppercase())
             || !target.starts_with('/')
@@ -81,7 +82,7 @@ impl Request {
         let mut headers = Vec::new();
         for line in lines {
             let (name, value) = line.split_once(':').ok_or(HttpError::Malformed)?;
-            if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            if name.is_empty() || !name.bytes().all(is_token) {
                 return Err(HttpError::Malformed);
             }
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
@@ -137,6 +138,12 @@ impl Request {
     }
 }
 
+/// Whether a byte may stand in a name (RFC 9110, section 5.6.2).
+const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -164,11 +171,11 @@ impl Answer {
         Self { status, kind: "text/plain; charset=utf-8", body: sentence.as_bytes().to_vec() }
     }
 
-    /// Writes the answer.
+    /// Writes the answer, or, for HEAD, all but its body.
     ///
     /// # Errors
     /// The connection ended.
-    pub fn write(&self, connection: &mut TcpStream) -> std::io::Result<()> {
+    pub fn write(&self, connection: &mut TcpStream, only_head: bool) -> std::io::Result<()> {
         let reason = match self.status {
             200 => "OK",
             204 => "No Content",
@@ -188,7 +195,7 @@ impl Answer {
             self.body.len()
         );
         connection.write_all(head.as_bytes())?;
-        connection.write_all(&self.body)
+        if only_head { Ok(()) } else { connection.write_all(&self.body) }
     }
 }
 
@@ -211,9 +218,18 @@ mod tests {
     }
 
     #[test]
+    fn what_proxies_send_is_read() {
+        for head in ["GET / HTTP/1.0", "HEAD / HTTP/1.1", "GET / HTTP/1.1\r\nx_real.ip~: 192.0.2.1"] {
+            let parsed = Request::parse(format!("{head}\r\n\r\n").as_bytes());
+            assert!(matches!(parsed, Ok(Some(_))), "{head}");
+        }
+    }
+
+    #[test]
     fn requests_that_a_proxy_may_read_otherwise_are_refused() {
         for head in [
-            "GET / HTTP/1.0",
+            "GET / HTTP/0.9",
+            "GET / HTTP/2.0",
             "get / HTTP/1.1",
             "GET http://x/ HTTP/1.1",
             "GET  / HTTP/1.1",

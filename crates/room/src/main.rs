@@ -18,6 +18,8 @@ use clap::{Args, Parser, Subcommand};
 
 /// Connections of the allocator that are served at the same time.
 const MOST_CALLERS: usize = 64;
+/// Time after which a caller without a line is gone: with rooms, its next line is due within a second.
+const IDLE: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
 #[command(name = "airbound-room", version, about = "A WebRTC room that explains its decisions", long_about = None)]
@@ -216,7 +218,19 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 fn read_secret(path: &Path) -> Result<Secret, String> {
-    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
+    let mut file = fs::File::open(path).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Who may read it signs tokens, who may write it chooses them.
+        if file.metadata().map_err(failed)?.mode() & 0o066 != 0 {
+            let path = path.display();
+            return Err(format!("{path} may be read or written by others; `chmod 600 {path}` it first"));
+        }
+    }
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes).map_err(failed)?;
     if bytes.len() < 16 {
         return Err(format!("{} has {} bytes; a secret has at least 16", path.display(), bytes.len()));
     }
@@ -279,7 +293,7 @@ fn room(args: &RoomArgs) -> Result<(), String> {
         demo::start(&handle).map_err(|error| error.to_string())?;
         say("open the first address in a browser; Ctrl-C ends the demonstration");
     }
-    web.serve(&listener).map_err(|error| format!("the page cannot be served: {error}"))
+    web.serve(&listener)
 }
 
 fn synthetic(args: SyntheticArgs) -> Result<(), String> {
@@ -313,6 +327,8 @@ fn allocator(args: &AllocatorArgs) -> Result<(), String> {
                 || {
                     let (connection, _) = listener.accept()?;
                     connection.set_nodelay(true)?;
+                    connection.set_read_timeout(Some(IDLE))?;
+                    connection.set_write_timeout(Some(IDLE))?;
                     Ok((connection.try_clone()?, connection))
                 },
                 config,
@@ -326,17 +342,22 @@ fn allocator(args: &AllocatorArgs) -> Result<(), String> {
 fn serve_each<C: io::Read + io::Write + Send + 'static>(
     accept: impl Fn() -> io::Result<(C, C)>,
     config: RoomConfig,
-) -> Result<(), String> {
+) -> ! {
     let callers = std::sync::Arc::new(());
     loop {
-        let (read, write) = accept().map_err(|error| format!("callers cannot be accepted: {error}"))?;
+        // Mostly a shortage of descriptors.
+        let Ok((read, write)) = accept() else {
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
         if std::sync::Arc::strong_count(&callers) > MOST_CALLERS {
             continue;
         }
         let seat = callers.clone();
-        thread::spawn(move || {
+        // A thread that does not start gives its seat back.
+        let _ = thread::Builder::new().name("caller".to_owned()).spawn(move || {
             let _seat = seat;
-            // A connection that fails ends its rooms.
+            // A connection that fails, or is idle for too long, ends its rooms.
             let _ = Allocator::new(config).serve(read, io::BufWriter::new(write));
         });
     }
@@ -345,7 +366,10 @@ fn serve_each<C: io::Read + io::Write + Send + 'static>(
 #[cfg(unix)]
 fn serve_unix(path: &Path, config: RoomConfig) -> Result<(), String> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-    use std::os::unix::net::UnixListener;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    if UnixStream::connect(path).is_ok() {
+        return Err(format!("another process listens at {}; choose another path", path.display()));
+    }
     // A socket that an earlier process left is replaced; anything else is not.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         fs::remove_file(path).map_err(|error| format!("cannot replace {}: {error}", path.display()))?;
@@ -358,6 +382,8 @@ fn serve_unix(path: &Path, config: RoomConfig) -> Result<(), String> {
     serve_each(
         || {
             let (connection, _) = listener.accept()?;
+            connection.set_read_timeout(Some(IDLE))?;
+            connection.set_write_timeout(Some(IDLE))?;
             Ok((connection.try_clone()?, connection))
         },
         config,

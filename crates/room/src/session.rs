@@ -23,6 +23,8 @@ use crate::peer::{Peer, TICK, Wanted};
 pub const MOST_MEMBERS: usize = 32;
 /// Time in which a participant has to be connected after its offer.
 const JOIN_DEADLINE: Duration = Duration::from_secs(15);
+/// Time for which a seat of a full room is kept for a participant that has not connected.
+const HALF_OPEN: Duration = Duration::from_secs(3);
 /// Interval at which losses are looked at; str0m counts them over a second.
 const STATS: Duration = Duration::from_millis(500);
 /// Part of the packets of a second whose loss says that a link is in trouble.

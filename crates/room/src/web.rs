@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,16 +13,20 @@ use serde::Deserialize;
 use serde_json::json;
 use str0m::change::SdpOffer;
 
-use crate::driver::{Handle, Request as Ask};
+use crate::driver::{Handle, Request as Ask, Unanswered};
 use crate::http::{Answer, HttpError, Request};
 use crate::session::{Join, JoinError};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
 /// Connections that are served at the same time.
 const MOST_CONNECTIONS: usize = 64;
+/// Pause after a connection that could not be accepted: mostly a shortage of descriptors.
+const AGAIN: Duration = Duration::from_millis(100);
+/// Time after which an empty room gives way to another: longer than a seat can be taken again.
+const EMPTY: Duration = Duration::from_secs(30);
 /// Rooms of one server.
 const MOST_ROOMS: usize = 16;
-/// Offers that one room takes in a minute.
+/// Offers of each kind that one room takes in a minute.
 const MOST_OFFERS: usize = 120;
 
 /// Configuration of a server.
@@ -43,7 +46,10 @@ pub struct WebConfig {
 #[derive(Debug)]
 struct Open {
     handle: Handle,
-    offers: Vec<Instant>,
+    /// Times of the latest offers: of guests, of hosts, of seats that change their network.
+    offers: [Vec<Instant>; 3],
+    /// The latest request.
+    used: Instant,
 }
 
 /// The server of the page.
@@ -51,7 +57,8 @@ struct Open {
 pub struct Web {
     config: WebConfig,
     rooms: Mutex<BTreeMap<String, Open>>,
-    busy: AtomicUsize,
+    /// Counted by its owners: each connection has one.
+    busy: Arc<()>,
 }
 
 /// The body of a request to join.
@@ -95,7 +102,7 @@ impl Web {
     /// Makes a server without rooms.
     #[must_use]
     pub fn new(config: WebConfig) -> Arc<Self> {
-        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), busy: AtomicUsize::new(0) })
+        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), busy: Arc::new(()) })
     }
 
     /// A token for a room.
@@ -111,49 +118,64 @@ impl Web {
     /// There are too many rooms, or its socket cannot be bound.
     pub fn room(&self, name: &str) -> io::Result<Handle> {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = rooms.get(name) {
+        let now = Instant::now();
+        if let Some(open) = rooms.get_mut(name) {
+            open.used = now;
             return Ok(open.handle.clone());
+        }
+        if rooms.len() >= MOST_ROOMS {
+            // A room of its name begins anew.
+            let is_empty = |open: &Open| {
+                open.handle.published().members == 0 && now.saturating_duration_since(open.used) >= EMPTY
+            };
+            let longest = rooms.iter().filter(|(_, open)| is_empty(open)).min_by_key(|(_, open)| open.used);
+            if let Some(name) = longest.map(|(name, _)| name.clone()) {
+                rooms.remove(&name);
+            }
         }
         if rooms.len() >= MOST_ROOMS {
             return Err(io::Error::other(format!("there are {MOST_ROOMS} rooms already")));
         }
         let handle = Handle::start(name, self.config.media, self.config.room)?;
-        rooms.insert(name.to_owned(), Open { handle: handle.clone(), offers: Vec::new() });
+        rooms.insert(name.to_owned(), Open { handle: handle.clone(), offers: Default::default(), used: now });
         Ok(handle)
     }
 
-    /// Serves connections until the listener fails.
-    ///
-    /// # Errors
-    /// The listener failed.
-    pub fn serve(self: &Arc<Self>, listener: &TcpListener) -> io::Result<()> {
+    /// Serves connections without end. What the system does not give for a connection is asked for again.
+    pub fn serve(self: &Arc<Self>, listener: &TcpListener) -> ! {
         loop {
-            let (mut connection, _) = listener.accept()?;
-            let web = self.clone();
-            if self.busy.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
-                self.busy.fetch_sub(1, Ordering::SeqCst);
+            let Ok((mut connection, _)) = listener.accept() else {
+                thread::sleep(AGAIN);
+                continue;
+            };
+            let seat = self.busy.clone();
+            // One is the server's own.
+            if Arc::strong_count(&seat) > MOST_CONNECTIONS + 1 {
                 continue;
             }
-            let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
+            let web = self.clone();
+            // A thread that does not start, or panics, gives its seat back.
+            let _ = thread::Builder::new().name("page".to_owned()).spawn(move || {
+                let _seat = seat;
                 web.answer(&mut connection);
-                web.busy.fetch_sub(1, Ordering::SeqCst);
             });
-            if spawned.is_err() {
-                self.busy.fetch_sub(1, Ordering::SeqCst);
-            }
         }
     }
 
     fn answer(&self, connection: &mut TcpStream) {
+        let mut only_head = false;
         let answer = match Request::read(connection) {
-            Ok(request) => self.route(&request),
+            Ok(request) => {
+                only_head = request.method == "HEAD";
+                self.route(&request)
+            }
             Err(error @ HttpError::TooLong) => Answer::refusal(413, &error.to_string()),
             // The client may try again.
             Err(error @ HttpError::Incomplete) => Answer::refusal(408, &error.to_string()),
             Err(error) => Answer::refusal(400, &error.to_string()),
         };
         // A connection that ended needs no answer.
-        let _ = answer.write(connection);
+        let _ = answer.write(connection, only_head);
     }
 
     /// Answers one request.
@@ -163,7 +185,9 @@ impl Web {
             return Answer::refusal(403, "this host name is not served here");
         }
         let page = |kind, text: &str| Answer { status: 200, kind, body: text.as_bytes().to_vec() };
-        match (request.method.as_str(), request.path.as_str()) {
+        // RFC 9110, section 9.3.2: the same head.
+        let method = if request.method == "HEAD" { "GET" } else { request.method.as_str() };
+        match (method, request.path.as_str()) {
             ("GET", "/") => page("text/html; charset=utf-8", include_str!("../page/page.html")),
             ("GET", "/page.js") => page("text/javascript; charset=utf-8", include_str!("../page/page.js")),
             ("GET", "/client.js") => {
@@ -263,7 +287,7 @@ impl Web {
             return Answer::refusal(503, "there is no source of randomness");
         };
         let token = hex(&token);
-        let handle = match self.admit(&pass.room) {
+        let handle = match self.admit(&pass.room, usize::from(pass.role == Role::Host)) {
             Ok(handle) => handle,
             Err(refusal) => return refusal,
         };
@@ -276,17 +300,13 @@ impl Web {
             token: token.clone(),
         };
         match handle.join(join) {
-            Some(Ok(joined)) => Answer::json(
+            Ok(Ok(joined)) => Answer::json(
                 json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room})
                     .to_string(),
             ),
-            Some(Err(error @ JoinError::Full)) => Answer::refusal(429, &error.to_string()),
-            Some(Err(error)) => Answer::refusal(400, &error.to_string()),
-            None => {
-                let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-                rooms.remove(&pass.room);
-                Answer::refusal(503, "the room has ended; the next request starts it again")
-            }
+            Ok(Err(error @ JoinError::Full)) => Answer::refusal(429, &error.to_string()),
+            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
+            Err(why) => self.unanswered(&pass.room, why),
         }
     }
 
@@ -298,28 +318,40 @@ impl Web {
         let Ok(again) = serde_json::from_slice::<Restarting>(&request.body) else {
             return Answer::refusal(400, "a request to restart has an offer and the token of a seat");
         };
-        let handle = match self.admit(&pass.room) {
+        let handle = match self.admit(&pass.room, 2) {
             Ok(handle) => handle,
             Err(refusal) => return refusal,
         };
         match handle.restart(again.resume, again.offer) {
-            Some(Ok(answer)) => Answer::json(json!({"answer": answer}).to_string()),
-            Some(Err(error)) => Answer::refusal(400, &error.to_string()),
-            None => Answer::refusal(503, "the room has ended"),
+            Ok(Ok(answer)) => Answer::json(json!({"answer": answer}).to_string()),
+            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
+            Err(why) => self.unanswered(&pass.room, why),
         }
     }
 
-    /// The room of a request to join, if it does not take too many.
-    fn admit(&self, room: &str) -> Result<Handle, Answer> {
+    /// Forgets a room that has ended. One that is late goes on: without its handle it would end.
+    fn unanswered(&self, room: &str, why: Unanswered) -> Answer {
+        if why == Unanswered::Late {
+            return Answer::refusal(503, "the room is busy; try again");
+        }
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).remove(room);
+        Answer::refusal(503, "the room has ended; the next request starts it again")
+    }
+
+    /// The room of an offer, if it does not take too many of its kind ([`Open::offers`]).
+    fn admit(&self, room: &str, kind: usize) -> Result<Handle, Answer> {
         self.room(room).map_err(|error| Answer::refusal(503, &error.to_string()))?;
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         let open = rooms.get_mut(room).ok_or_else(|| Answer::refusal(503, "the room has ended"))?;
         let now = Instant::now();
-        open.offers.retain(|at| now.saturating_duration_since(*at) < Duration::from_secs(60));
-        if open.offers.len() >= MOST_OFFERS {
+        let Some(offers) = open.offers.get_mut(kind) else {
+            return Err(Answer::refusal(503, "there is no such offer"));
+        };
+        offers.retain(|at| now.saturating_duration_since(*at) < Duration::from_secs(60));
+        if offers.len() >= MOST_OFFERS {
             return Err(Answer::refusal(429, "the room has had too many offers in the last minute"));
         }
-        open.offers.push(now);
+        offers.push(now);
         Ok(open.handle.clone())
     }
 }
@@ -336,4 +368,57 @@ fn is_loopback_name(host: &str) -> bool {
         .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
         .map_or(host, |(name, _)| name);
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_room_gives_way_to_another_one() {
+        let web = Web::new(WebConfig {
+            media: "127.0.0.1".parse().expect("an address"),
+            origins: Vec::new(),
+            room: RoomConfig::default(),
+            secret: Secret::new(b"a secret of the test"),
+        });
+        for number in 0..MOST_ROOMS {
+            web.room(&format!("room-{number}")).expect("a room");
+        }
+        assert!(web.room("one-more").is_err(), "all have just been asked for");
+        if let Some(open) = web.rooms.lock().expect("one thread").get_mut("room-3") {
+            open.used -= EMPTY;
+        }
+        web.room("one-more").expect("in place of room-3");
+        let rooms = web.rooms.lock().expect("one thread");
+        assert!(rooms.len() == MOST_ROOMS && !rooms.contains_key("room-3"));
+    }
+
+    #[test]
+    fn a_page_is_served_after_descriptors_were_short_and_heads_have_no_body() {
+        use std::io::Write;
+        let web = Web::new(WebConfig {
+            media: "127.0.0.1".parse().expect("an address"),
+            origins: Vec::new(),
+            room: RoomConfig::default(),
+            secret: Secret::new(b"a secret of the test"),
+        });
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+        let address = listener.local_addr().expect("bound");
+        // What accept answers without a connection is an error, as a shortage of descriptors is.
+        listener.set_nonblocking(true).expect("an option");
+        thread::spawn(move || web.serve(&listener));
+        thread::sleep(Duration::from_millis(50));
+        let ask = |line: &str| {
+            let mut stream = TcpStream::connect(address).expect("the page");
+            write!(stream, "{line}\r\nHost: {address}\r\n\r\n").expect("asked");
+            let mut text = String::new();
+            stream.read_to_string(&mut text).expect("answered");
+            text
+        };
+        let ten = ask("GET / HTTP/1.0");
+        assert!(ten.starts_with("HTTP/1.1 200 OK\r\n") && ten.ends_with("</html>\n"), "{ten}");
+        let head = ask("HEAD / HTTP/1.1");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+    }
 }

@@ -100,3 +100,16 @@ fn wrong_lines_are_answered_with_a_sentence_and_end_nothing() {
     assert_eq!(out.lines().count(), 2);
     assert!(out.starts_with("{\"error\""), "{out}");
 }
+
+#[test]
+fn a_time_of_another_unit_is_refused_and_the_room_goes_on() {
+    let mut allocator = Allocator::new(RoomConfig::default());
+    let joined =
+        answer(&mut allocator, &json!({"room": "a", "at": 1_795_856_898_000_u64, "inputs": join_all(3)}));
+    assert!(!joined["actions"].as_array().expect("actions").is_empty());
+    let late = json!({"room": "a", "at": 1_795_856_898_000_000_u64}).to_string();
+    let error = allocator.answer(&late).expect_err("microseconds").to_string();
+    assert_eq!(error, "at is 1795856898000000; a time is 0 to 10000000000000 milliseconds");
+    let last = answer(&mut allocator, &json!({"room": "a", "at": 10_000_000_000_000_u64}));
+    assert!(last["next"].as_u64().is_some_and(|next| next > 10_000_000_000_000), "{last}");
+}

@@ -110,7 +110,8 @@ fn a_flood_of_offers_costs_nobody_else() {
         answers[1] += u16::from(world.session.restart(world.now, "token 1", offer).is_ok());
         world.run_until(12.0 + f64::from(step) * 0.02);
     }
-    assert_eq!(answers, [29, 200], "32 seats");
+    // 32 seats; after 3 s each of those that have not connected gives way once.
+    assert_eq!(answers, [29 + 29, 200]);
     let received = world.received_until(40.0);
     assert!(received[1..].iter().all(|rate| *rate > 0.5e6), "{received:?}");
     assert!(world.session.members() <= 3);

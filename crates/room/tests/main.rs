@@ -7,6 +7,7 @@ mod loopback;
 mod numbers;
 mod offers;
 mod parsers;
+mod program;
 mod virtual_time;
 mod web;
 mod wifi;

@@ -59,6 +59,7 @@ pub(super) fn run(options: ClientOptions) -> Result<(), RelayError> {
     let list = keys.read()?;
     let largest = args::largest(options.largest, LARGEST_DATAGRAM)?;
     let metrics_at = args::metrics(options.metrics.as_deref(), None)?;
+    metrics::warn(metrics_at);
     let mut phy = Phy::of(&options)?;
     let application = bind(listen)?;
     let any = if edge.is_ipv6() { SocketAddr::from(([0; 16], 0)) } else { SocketAddr::from(([0; 4], 0)) };

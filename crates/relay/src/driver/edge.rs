@@ -1,5 +1,6 @@
 //! The edge's program.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 
@@ -32,13 +33,14 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
     let list = keys.read()?;
     let edge = Edge::new(config, &list, entropy()?).map_err(|error| RelayError::Input(error.to_string()))?;
     let metrics_at = args::metrics(options.metrics.as_deref(), Some(SocketAddr::from(METRICS)))?;
+    metrics::warn(metrics_at);
     let socket = bind(listen)?;
     socket.probe_path()?;
     let times = options.txtime.as_deref().map(|interface| SendTimes::ask(interface, &socket)).transpose()?;
     // The backend has to be reachable; the socket is not used.
     drop(backend(to).map_err(|error| RelayError::Input(format!("there is no way to {to}: {error}")))?);
     if options.dry_run {
-        let names: std::collections::BTreeSet<&str> = list.iter().map(|key| key.name.as_str()).collect();
+        let names: BTreeSet<&str> = list.iter().map(|key| key.name.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
         let (start, most) = (config.stream.start, config.stream.most);
         let metrics = metrics_at.map_or("off".to_owned(), |address| address.to_string());
@@ -64,6 +66,8 @@ pub(super) fn run(options: EdgeOptions) -> Result<(), RelayError> {
         edge,
         socket,
         backends: Vec::new(),
+        without: BTreeSet::new(),
+        unopened: 0,
         to,
         waiter,
         journal,
@@ -112,6 +116,10 @@ struct Driver {
     socket: UdpSocket,
     /// The socket towards the backend for each client.
     backends: Vec<Option<UdpSocket>>,
+    /// Clients for which there is none, since the kernel gave none the last time.
+    without: BTreeSet<String>,
+    /// Sockets towards the backend that the kernel did not give.
+    unopened: u64,
     to: SocketAddr,
     waiter: Waiter,
     journal: Journal,
@@ -137,13 +145,22 @@ impl End for Driver {
 
     fn chores(&mut self, now: Instant) {
         self.look_at_keys(now);
+        if !self.without.is_empty() {
+            self.open_backends(now);
+        }
         if let Some((ahead, fields, why)) = self.times.as_mut().and_then(SendTimes::look) {
             self.edge.hand_over_ahead(ahead);
             self.journal.note(now, "send-times", fields, &why);
         }
         if let Some(shared) = &self.metrics {
             let rows: Vec<ClientRow> = self.edge.rows().map(|(_, row)| row).collect();
-            let text = metrics::of_edge(&rows, &self.edge.counts(), self.refused, metrics::cpu_seconds());
+            let driver = metrics::OfDriver {
+                refused: self.refused,
+                unopened: self.unopened,
+                without: self.without.len(),
+                cpu: metrics::cpu_seconds(),
+            };
+            let text = metrics::of_edge(&rows, &self.edge.counts(), &driver);
             metrics::put(shared, text);
         }
     }
@@ -169,26 +186,14 @@ impl Driver {
     fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.edge.event() {
             self.journal.event(now, &event);
-            self.follow(&event);
+            self.follow(now, &event);
         }
     }
 
     /// Opens and closes sockets towards the backend.
-    fn follow(&mut self, event: &Event) {
+    fn follow(&mut self, now: Instant, event: &Event) {
         match event {
-            Event::Joined { client, .. } => {
-                let Some(id) = self.edge.client(client) else { return };
-                let place = usize::from(id.0);
-                if self.backends.len() <= place {
-                    self.backends.resize_with(place + 1, || None);
-                }
-                if self.backends[place].is_none()
-                    && let Ok(socket) = backend(self.to)
-                    && self.waiter.add(&socket, u64::from(id.0)).is_ok()
-                {
-                    self.backends[place] = Some(socket);
-                }
-            }
+            Event::Joined { .. } => self.open_backends(now),
             Event::Left { .. } => {
                 let here: Vec<ClientId> = self.edge.rows().map(|(id, _)| id).collect();
                 for (place, socket) in self.backends.iter_mut().enumerate() {
@@ -196,8 +201,45 @@ impl Driver {
                         *socket = None;
                     }
                 }
+                // The place of a socket may be free now.
+                self.open_backends(now);
             }
             _ => {}
+        }
+    }
+
+    /// Opens the sockets of clients that have none. What the kernel does not give is asked for again each second.
+    fn open_backends(&mut self, now: Instant) {
+        let here: Vec<(usize, String)> =
+            self.edge.rows().map(|(id, row)| (usize::from(id.0), row.name)).collect();
+        self.without.retain(|name| here.iter().any(|(_, known)| known == name));
+        for (place, name) in here {
+            if self.backends.len() <= place {
+                self.backends.resize_with(place + 1, || None);
+            }
+            if self.backends[place].is_some() {
+                continue;
+            }
+            let opened = backend(self.to).and_then(|socket| {
+                self.waiter.add(&socket, place as u64)?;
+                Ok(socket)
+            });
+            let fields = json!({ "client": name, "to": self.to.to_string() });
+            match opened {
+                Ok(socket) => {
+                    self.backends[place] = Some(socket);
+                    if self.without.remove(&name) {
+                        self.journal.note(now, "backend", fields, "the kernel gives a socket again");
+                    }
+                }
+                Err(error) => {
+                    self.unopened += 1;
+                    if self.without.insert(name) {
+                        let why = format!("the kernel gives no socket: {error}");
+                        self.journal.note(now, "backend-refused", fields, &why);
+                    }
+                }
+            }
         }
     }
 
@@ -214,9 +256,10 @@ impl Driver {
         // A first packet has brought a client's keys into force: its socket is needed now.
         self.take_events(now);
         for (client, group) in self.up.groups() {
-            if let Some(Some(socket)) = self.backends.get_mut(usize::from(client.0)) {
-                self.refused += socket.send(group.map(|datagram| (None, datagram))) as u64;
-            }
+            self.refused += match self.backends.get_mut(usize::from(client.0)) {
+                Some(Some(socket)) => socket.send(group.map(|datagram| (None, datagram))) as u64,
+                _ => group.count() as u64,
+            };
         }
     }
 

@@ -1,6 +1,7 @@
 //! Metrics in the text format of Prometheus.
 
 use std::fmt;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +13,15 @@ use crate::protocol::{ClientCounts, ClientRow, EdgeCounts};
 
 /// The current text, shared with the server's thread.
 pub(super) type Shared = Arc<Mutex<String>>;
+
+/// Says on standard error that an address is open to others, if it is.
+pub(super) fn warn(address: Option<SocketAddr>) {
+    if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
+        // A closed standard error leaves nobody to tell.
+        let _ =
+            writeln!(std::io::stderr(), "{address} shows names and rates of clients to whoever reaches it");
+    }
+}
 
 /// Serves metrics at an address.
 pub(super) fn serve(address: SocketAddr) -> Result<Shared, RelayError> {
@@ -37,24 +47,42 @@ pub(super) fn put(shared: &Shared, text: String) {
 /// Reads a metric's value from a client's row; `None` if it is unknown.
 type OfClient = fn(&ClientRow) -> Option<f64>;
 
+/// Figures of an edge's program around the protocol.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfDriver {
+    /// Datagrams that the kernel did not take.
+    pub(super) refused: u64,
+    /// Sockets towards the backend that the kernel did not give.
+    pub(super) unopened: u64,
+    /// Clients without such a socket.
+    pub(super) without: usize,
+    /// CPU time in s.
+    pub(super) cpu: f64,
+}
+
 /// The metrics of an edge.
-pub(super) fn of_edge(rows: &[ClientRow], counts: &EdgeCounts, refused: u64, cpu: f64) -> String {
+pub(super) fn of_edge(rows: &[ClientRow], counts: &EdgeCounts, driver: &OfDriver) -> String {
     let mut out = String::with_capacity(4096);
     // Writing to a string does not fail.
-    let _ = write_edge(rows, counts, refused, cpu, &mut out);
+    let _ = write_edge(rows, counts, driver, &mut out);
     out
 }
 
-fn write_edge(
-    rows: &[ClientRow],
-    counts: &EdgeCounts,
-    refused: u64,
-    cpu: f64,
-    out: &mut String,
-) -> fmt::Result {
+fn write_edge(rows: &[ClientRow], counts: &EdgeCounts, driver: &OfDriver, out: &mut String) -> fmt::Result {
     Family::new(out, "relay_clients", "gauge", "Clients that have joined.")?
         .sample(&[], rows.len() as f64)?;
-    Family::new(out, "relay_cpu_seconds_total", "counter", "CPU time of the edge.")?.sample(&[], cpu)?;
+    for (name, kind, help, value) in [
+        ("relay_cpu_seconds_total", "counter", "CPU time of the edge.", driver.cpu),
+        (
+            "relay_backend_failures_total",
+            "counter",
+            "Sockets to the backend not given.",
+            driver.unopened as f64,
+        ),
+        ("relay_clients_without_backend", "gauge", "Clients without such a socket.", driver.without as f64),
+    ] {
+        Family::new(out, name, kind, help)?.sample(&[], value)?;
+    }
     let mut family =
         Family::new(out, "relay_refused_packets_total", "counter", "Packets not taken, by reason.")?;
     for (reason, count) in [
@@ -62,7 +90,7 @@ fn write_edge(
         ("forged", counts.forged),
         ("replayed", counts.replayed),
         ("undeliverable", counts.undeliverable),
-        ("kernel", refused),
+        ("kernel", driver.refused),
     ] {
         family.sample(&[("reason", reason)], count as f64)?;
     }

@@ -12,8 +12,9 @@ use super::edge_config::ClientKey;
 use super::entropy::Entropy;
 use super::event::Event;
 use super::hello::{Answer, End, Hello, session_of};
-use super::link::{Link, Transmit, parts};
+use super::link::{Link, PROBE, Transmit, parts};
 use super::mtu::LARGEST_DATAGRAM;
+use super::path::Path;
 use super::session::{Refusal, sent_at};
 use super::wire::{HEADER, Header, Kind};
 
@@ -223,13 +224,22 @@ impl Client {
         };
         self.greeting = None;
         let session = session_of(End::Client, &key.key, &hello, &answer);
+        // From elsewhere it may be a copy, sent in the name of a victim.
+        let path = if from == self.config.edge {
+            Path::proven(from)
+        } else {
+            Path::claimed(now, from, packet.len(), self.entropy.number())
+        };
         match self.link.as_mut().filter(|_| answer.resumes) {
             Some(link) => {
-                link.replace(now, session, from);
+                link.replace(now, session);
+                if link.path.address != from {
+                    link.path = path;
+                }
                 link.heard = now;
             }
             None => {
-                self.link = Some(Link::new(now, session, from, self.config.largest));
+                self.link = Some(Link::new(now, session, path, self.config.largest));
                 let interval = Span::from_millis(u64::from(answer.interval));
                 let config = ReceiverConfig {
                     receiver: ReceiverId(answer.receiver),
@@ -252,6 +262,9 @@ impl Client {
     fn ask(&mut self, now: Instant) {
         let Some(link) = &mut self.link else { return };
         self.asked = now;
+        if !link.path.may_send(PROBE) {
+            return;
+        }
         let token = self.entropy.number();
         let probe = link.probe(now, 0, token);
         let to = link.path.address;
@@ -356,6 +369,9 @@ impl Client {
         let Some(link) = &mut self.link else { return };
         let mut packet = vec![0; HEADER];
         packet.extend_from_slice(feedback);
+        if !link.path.may_send(packet.len()) {
+            return;
+        }
         link.seal(now, Kind::Report, 0, &mut packet);
         self.counts.reports += 1;
         let to = link.path.address;

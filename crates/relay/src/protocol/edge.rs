@@ -13,10 +13,12 @@ use super::entropy::Entropy;
 use super::event::{Event, Gone};
 use super::hello::{Answer, End, Hello, session_of};
 use super::key::{Key, KeyId};
+use super::known::{Known, Pending};
 use super::lane::{ClientRow, Lane};
 use super::link::{Link, Transmit, parts};
+use super::path::Path;
 use super::queue::Waiting;
-use super::session::{Refusal, Session, sent_at};
+use super::session::{Refusal, sent_at};
 use super::wire::{HEADER, Header, Kind};
 
 /// Distance of two looks at all clients.
@@ -35,27 +37,6 @@ const MOST_AHEAD: u64 = 50;
 const BUFFERS: usize = 1024;
 /// Events kept for the caller.
 const EVENTS: usize = 4096;
-
-/// An answer that was not used yet.
-#[derive(Debug)]
-struct Pending {
-    session: Session,
-    nonce: [u8; 16],
-    answer: Vec<u8>,
-    resumes: bool,
-    from: SocketAddr,
-    made: Instant,
-}
-
-/// A client by its keys.
-#[derive(Debug, Default)]
-struct Known {
-    name: String,
-    /// Time of the newest hello taken.
-    hello: u64,
-    pending: Option<Pending>,
-    lane: Option<Lane>,
-}
 
 /// An edge.
 #[derive(Debug)]
@@ -154,7 +135,7 @@ impl Edge {
             self.counts.strangers += 1;
             return None;
         };
-        let newest = match self.open(now, place, &header, packet) {
+        let newest = match self.open(now, place, from, &header, packet) {
             Ok(newest) => newest,
             Err(refusal) => {
                 match refusal {
@@ -207,8 +188,7 @@ impl Edge {
             return;
         };
         let client = &mut self.clients[usize::from(place)];
-        let again = client.pending.as_ref().is_some_and(|pending| pending.nonce == hello.nonce);
-        if hello.time <= client.hello && !(again && hello.time == client.hello) {
+        if client.is_old(now, &hello) {
             self.counts.replayed += 1;
             return;
         }
@@ -216,9 +196,9 @@ impl Edge {
             self.counts.forged += 1;
             return;
         }
-        client.hello = hello.time;
-        if let Some(pending) = client.pending.as_mut().filter(|_| again) {
-            pending.from = from;
+        if let Some(pending) = client.pending.as_mut().filter(|pending| pending.nonce == hello.nonce) {
+            pending.from = pending.from.filter(|first| *first == from);
+            pending.time = hello.time;
             self.outbox.push_back(Transmit::now(from, pending.answer.clone()));
             return;
         }
@@ -236,42 +216,61 @@ impl Edge {
         let session = session_of(End::Edge, &key, &hello, &answer);
         self.sessions.insert(answer.session, place);
         self.outbox.push_back(Transmit::now(from, bytes.clone()));
-        let made = Pending { session, nonce: hello.nonce, answer: bytes, resumes, from, made: now };
-        if let Some(unused) = client.pending.replace(made) {
-            self.sessions.remove(&unused.session.id);
+        if let Some(unused) = client.end_pending() {
+            self.sessions.remove(&unused);
         }
+        let (nonce, time, from) = (hello.nonce, hello.time, Some(from));
+        client.pending = Some(Pending { session, nonce, answer: bytes, resumes, time, from, made: now });
     }
 
     /// Checks a packet of a client's session. The first one under new keys brings them into force.
-    fn open(&mut self, now: Instant, place: u16, header: &Header, packet: &[u8]) -> Result<bool, Refusal> {
+    fn open(
+        &mut self,
+        now: Instant,
+        place: u16,
+        from: SocketAddr,
+        header: &Header,
+        packet: &[u8],
+    ) -> Result<bool, Refusal> {
         let client = &mut self.clients[usize::from(place)];
         match &mut client.pending {
             Some(pending) if pending.session.id == header.session => {
                 pending.session.open(header, packet)?;
-                self.use_pending(now, place);
+                self.use_pending(now, place, from);
                 Ok(true)
             }
             _ => client.lane.as_mut().map_or(Err(Refusal::Forged), |lane| lane.link.open(header, packet)),
         }
     }
 
-    fn use_pending(&mut self, now: Instant, place: u16) {
+    /// Brings the keys of a handshake into force, whose first packet has come from an address.
+    fn use_pending(&mut self, now: Instant, place: u16, from: SocketAddr) {
         let client = &mut self.clients[usize::from(place)];
-        let Some(Pending { session, from, resumes, .. }) = client.pending.take() else { return };
+        let Some(Pending { session, time, from: asked, resumes, .. }) = client.pending.take() else { return };
+        client.hello = time;
+        let is_proven = asked == Some(from);
         let epoch = session.epoch;
         let resumes = resumes && client.lane.is_some();
         let event = Event::Joined { client: client.name.clone(), address: from, epoch, resumes };
         match &mut client.lane {
             Some(lane) if resumes => {
-                if let Some(ended) = lane.link.replace(now, session, from) {
+                if let Some(ended) = lane.link.replace(now, session) {
                     self.sessions.remove(&ended);
+                }
+                if is_proven {
+                    lane.link.path = Path::proven(from);
                 }
             }
             _ => {
                 self.forget_lane(place);
                 // There are as many places as names.
                 let _ = self.sender.join(now, ReceiverId(place), [0; 16]);
-                let link = Link::new(now, session, from, self.config.largest);
+                let path = if is_proven {
+                    Path::proven(from)
+                } else {
+                    Path::claimed(now, from, 0, self.entropy.number())
+                };
+                let link = Link::new(now, session, path, self.config.largest);
                 let lane = Lane::new(now, link, self.config.stream.start);
                 self.clients[usize::from(place)].lane = Some(lane);
             }
@@ -409,8 +408,10 @@ impl Edge {
         self.tick = now + TICK;
         for place in 0..self.clients.len() as u16 {
             let client = &mut self.clients[usize::from(place)];
-            if let Some(unused) = client.pending.take_if(|pending| now.since(pending.made) >= UNUSED) {
-                self.sessions.remove(&unused.session.id);
+            if client.pending.as_ref().is_some_and(|pending| now.since(pending.made) >= UNUSED)
+                && let Some(unused) = client.end_pending()
+            {
+                self.sessions.remove(&unused);
             }
             let Some(lane) = &mut client.lane else { continue };
             if let Some(ended) = lane.link.expire(now) {

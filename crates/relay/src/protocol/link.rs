@@ -14,7 +14,7 @@ use super::wire::{FIRST_HALF, HEADER, Header, Kind, SECOND_HALF, part};
 /// Time for which packets under older keys are taken: what is on its way when keys change.
 const OVERLAP: Span = Span::from_secs(5);
 /// Shortest probe: its echo is not longer.
-const PROBE: usize = HEADER + 10;
+pub(super) const PROBE: usize = HEADER + 10;
 
 /// A datagram to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,27 +56,22 @@ pub(super) struct Shown {
 }
 
 impl Link {
-    /// A link to an address that the handshake has proven.
-    pub(super) fn new(now: Instant, session: Session, address: SocketAddr, largest: u16) -> Self {
+    pub(super) fn new(now: Instant, session: Session, path: Path, largest: u16) -> Self {
         Self {
             current: session,
             previous: None,
             sequence: 0,
-            path: Path::proven(address),
+            path,
             mtu: MtuSearch::new(now, largest),
             halves: Halves::default(),
             heard: now,
         }
     }
 
-    /// Takes the keys of a further handshake, made with a peer at this address. Returns the number of the session that they end.
-    pub(super) fn replace(&mut self, now: Instant, session: Session, address: SocketAddr) -> Option<u32> {
+    /// Takes the keys of a further handshake. Returns the number of the session that they end.
+    pub(super) fn replace(&mut self, now: Instant, session: Session) -> Option<u32> {
         let before = std::mem::replace(&mut self.current, session);
-        let ended = self.previous.replace((before, now + OVERLAP)).map(|(session, _)| session.id);
-        if self.path.address != address {
-            self.path = Path::proven(address);
-        }
-        ended
+        self.previous.replace((before, now + OVERLAP)).map(|(session, _)| session.id)
     }
 
     /// The keys in force.

@@ -32,6 +32,7 @@ mod event;
 mod halves;
 mod hello;
 mod key;
+mod known;
 mod lane;
 mod link;
 mod mtu;

@@ -29,6 +29,12 @@ impl Path {
         Self { address, proven: Some(address), received: 0, sent: 0, token: 0, challenge_at: None }
     }
 
+    /// A path to the sender of an authenticated packet that may be a copy of the peer's; `received` bytes of it are counted.
+    pub(super) const fn claimed(now: Instant, address: SocketAddr, received: usize, token: u64) -> Self {
+        let received = received as u64;
+        Self { address, proven: None, received, sent: 0, token, challenge_at: Some(now) }
+    }
+
     pub(super) fn is_proven(&self) -> bool {
         self.proven == Some(self.address)
     }

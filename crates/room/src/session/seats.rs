@@ -16,7 +16,12 @@ impl Session {
             let seated = self.peers.values().find(|peer| peer.resume == *token).map(|peer| peer.id);
             seated.or_else(|| self.left.iter().find(|(left, ..)| left == token).map(|(_, id, _)| *id))
         });
-        if self.peers.len() >= MOST_MEMBERS && earlier.is_none_or(|id| !self.peers.contains_key(&id)) {
+        let is_full =
+            self.peers.len() >= MOST_MEMBERS && earlier.is_none_or(|id| !self.peers.contains_key(&id));
+        // The oldest seat whose participant has not connected gives way.
+        let waits = |peer: &&Peer| !peer.connected && now.saturating_duration_since(peer.joined) >= HALF_OPEN;
+        let oldest = self.peers.values().filter(waits).min_by_key(|peer| peer.joined).map(|peer| peer.id);
+        if is_full && oldest.is_none() {
             return Err(JoinError::Full);
         }
         let Adapted { offer, plan, numbers, feedback, rids, surplus } =
@@ -32,7 +37,7 @@ impl Session {
         let candidate = Candidate::host(self.address, "udp").map_err(|error| refused(&error))?;
         rtc.add_local_candidate(candidate);
         let answer = answer(&mut rtc, offer, &plan)?;
-        if let Some(id) = earlier {
+        if let Some(id) = earlier.or(oldest.filter(|_| is_full)) {
             self.remove(id);
         }
         let id = earlier.unwrap_or_else(|| self.free_number());

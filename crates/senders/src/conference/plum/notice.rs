@@ -46,10 +46,10 @@ impl Outbox {
         self.due
     }
 
-    /// Returns the notice to be sent now, if it is due.
+    /// Returns the notice to be sent now, if it is due: once for each `now`. At the end of time nothing is repeated.
     pub(in crate::conference) fn poll(&mut self, now: Instant, repeat: Span) -> Option<Notice> {
         self.due.filter(|due| *due <= now)?;
-        self.due = Some(now + repeat);
+        self.due = Some(now + repeat).filter(|next| *next > now);
         self.notice
     }
 
@@ -83,6 +83,14 @@ mod tests {
         assert_eq!(outbox.poll(at(250), repeat).map(|notice| notice.sequence), Some(2));
         outbox.on_acknowledged(2);
         assert_eq!((outbox.due(), outbox.poll(at(9000), repeat)), (None, None));
+    }
+
+    #[test]
+    fn a_notice_is_sent_once_at_the_end_of_time() {
+        let mut outbox = Outbox::default();
+        outbox.put(Instant::MAX, BitRate::from_mbps(3));
+        let sent = || outbox.poll(Instant::MAX, Span::from_millis(200));
+        assert_eq!(std::iter::from_fn(sent).take(3).count(), 1);
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub(super) fn choose(demands: &[Demand], server: Option<u64>, margin: f64) -> Ch
                 };
                 if within(*used, budget) && within(outbound, server) {
                     *chosen = Some(layer);
-                    *used += step;
-                    outbound += step;
+                    *used = used.saturating_add(step);
+                    outbound = outbound.saturating_add(step);
                 }
             }
         }
@@ -136,6 +136,13 @@ mod tests {
         };
         assert_eq!(tried(None), [[Some(0), None]]);
         assert_eq!(tried(Some(60)), [[None, None]]);
+    }
+
+    #[test]
+    fn rates_that_no_link_has_are_counted_as_the_largest() {
+        let huge = Wish { rates: [u64::MAX, 0, 0, 0], ..wish(1, None) };
+        let chosen = choose(&[demand(u64::MAX, vec![huge, Wish { source: ClientId(2), ..huge }])], None, 0.0);
+        assert_eq!(chosen, [[Some(0), Some(0)]]);
     }
 
     #[test]
