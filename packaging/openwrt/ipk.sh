@@ -46,6 +46,7 @@ install -D -m 0600 $files/airbound.config "$root/data/etc/config/airbound"
 install -D -m 0644 $files/airbound.capabilities.json "$root/data/etc/capabilities/airbound.json"
 # The service's own user reads it.
 install -D -m 0644 packaging/agent.toml "$root/data/etc/airbound/agent.toml"
+install -D -m 0644 docs/reference/agent-keys.md "$root/data/usr/share/doc/airbound/reference/agent-keys.md"
 
 install -d "$root/data/usr/share/licenses/airbound"
 {

@@ -234,23 +234,48 @@ pub fn mark_congestion(packet: &mut [u8]) {
     }
 }
 
-/// The kernel's mapping of code points to user priorities without a QoS map.
+/// The mapping of code points to user priorities that cfg80211 applies without a QoS map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityMap {
-    /// The three upper bits of the code point: kernels before 6.9.
+    /// The three upper bits of the code point: cfg80211 before 6.8.
     Precedence,
-    /// The same with the exceptions of RFC 8325 section 4: 6.9 and newer.
+    /// The exceptions of RFC 8325 section 4 without AF31 to AF33, which are 3: from 6.8 on (commit 6fdb8b8781d5).
+    Rfc8325Early,
+    /// All exceptions of RFC 8325 section 4: 6.12 and newer, 6.11.2 and 6.10.13 (commit a68b22e2905b).
     Rfc8325,
 }
 
 impl PriorityMap {
-    /// The mapping of a kernel by its release, such as "6.12.95+deb12-amd64".
+    /// The mapping of the loaded cfg80211, by the version of Linux that it was taken from: that of the kernel, or, of backported modules
+    /// (OpenWrt), the one that they state under `/sys/module`.
     #[must_use]
-    pub fn of_kernel(release: &str) -> Self {
+    pub fn of_cfg80211(kernel: &str) -> Self {
+        let states = ["cfg80211/version", "compat/parameters/backported_kernel_version"];
+        let stated = states.map(|file| std::fs::read_to_string(format!("/sys/module/{file}")).ok());
+        Self::of_modules(kernel, stated.each_ref().map(Option::as_deref))
+    }
+
+    /// The mapping by the kernel's release, and by what the modules state of their origin: "backported from Linux (v6.12.96-0-g1234) using
+    /// backports …" or "v6.12.96-0-g1234". A text without a version, such as that of a git tree, says nothing.
+    fn of_modules(kernel: &str, stated: [Option<&str>; 2]) -> Self {
+        let origin = stated.into_iter().flatten().find_map(|text| {
+            let from = text.split([' ', '(', ')', '\n']).find_map(|word| word.strip_prefix('v'))?;
+            from.starts_with(|first: char| first.is_ascii_digit()).then_some(from)
+        });
+        Self::of_release(origin.unwrap_or(kernel))
+    }
+
+    /// The mapping of a release of Linux, such as "6.12.95+deb12-amd64".
+    #[must_use]
+    pub fn of_release(release: &str) -> Self {
         let mut numbers =
             release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
-        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        if version >= (6, 9) { Self::Rfc8325 } else { Self::Precedence }
+        let mut next = || numbers.next().unwrap_or(0);
+        match (next(), next(), next()) {
+            (6, 8 | 9, _) | (6, 10, 0..=12) | (6, 11, 0 | 1) => Self::Rfc8325Early,
+            version if version >= (6, 10, 13) => Self::Rfc8325,
+            _ => Self::Precedence,
+        }
     }
 
     /// The user priority (TID 0 to 7) that mac80211 assigns to a packet: `priority` is `skb->priority`, `vlan` the tag control information
@@ -270,7 +295,8 @@ impl PriorityMap {
         match (dscp, self) {
             (None, _) => 0,
             (Some(dscp), Self::Precedence) => (dscp >> 3) & 7,
-            (Some(dscp), Self::Rfc8325) => match dscp & 63 {
+            (Some(26 | 28 | 30), Self::Rfc8325Early) => 3,
+            (Some(dscp), Self::Rfc8325Early | Self::Rfc8325) => match dscp & 63 {
                 // AF11-13, CS2: high throughput, administration.
                 10 | 12 | 14 | 16 => 0,
                 // AF21-23: low latency.
@@ -448,8 +474,8 @@ mod tests {
 
     #[test]
     fn priorities_as_mac80211_gives_them() {
-        let new = PriorityMap::of_kernel("6.12.95+deb12-amd64");
-        let old = PriorityMap::of_kernel("6.1.0-44-amd64");
+        let new = PriorityMap::of_release("6.12.95+deb12-amd64");
+        let old = PriorityMap::of_release("6.1.0-44-amd64");
         assert_eq!((new, old), (PriorityMap::Rfc8325, PriorityMap::Precedence));
         assert_eq!((new.user_priority(0, None, Some(46)), old.user_priority(0, None, Some(46))), (6, 5));
         assert_eq!(new.category(0, None, Some(8)), Category::Bk);
@@ -457,6 +483,24 @@ mod tests {
         assert_eq!(new.user_priority(0, Some(0xa001), Some(46)), 5);
         assert_eq!(new.user_priority(0, Some(0x0001), Some(34)), 4);
         assert_eq!(new.user_priority(0, None, None), 0);
+    }
+
+    #[test]
+    fn priorities_are_those_of_the_module_and_not_of_the_kernel() {
+        let of =
+            |kernel, stated, dscp| PriorityMap::of_modules(kernel, stated).user_priority(0, None, Some(dscp));
+        // Ubuntu 24.04: EF is voice, AF31 still best effort.
+        assert_eq!((of("6.8.0-45-generic", [None; 2], 46), of("6.8.0-45-generic", [None; 2], 26)), (6, 3));
+        assert_eq!((of("6.7.12", [None; 2], 46), of("6.12.1", [None; 2], 26)), (5, 4));
+        assert_eq!((of("6.11.1", [None; 2], 26), of("6.11.10-amd64", [None; 2], 26)), (3, 4));
+        // OpenWrt 24.10.
+        let version = "backported from Linux (v6.12.96-0-g0d3a9bc) using backports v6.12.96-1-0-g1\n";
+        let backports = [Some(version), None];
+        assert_eq!((of("6.6.130", backports, 46), of("6.6.130", backports, 26)), (6, 4));
+        let backports = [None, Some("v6.1.145-0-g1\n")];
+        assert_eq!((of("6.12.3", backports, 46), of("6.12.3", backports, 26)), (5, 3));
+        // A version of a module of its own, and a tree of git, say nothing.
+        assert_eq!(of("6.6.130", [Some("version 2"), Some("(see git)\n")], 46), 5);
     }
 
     #[test]

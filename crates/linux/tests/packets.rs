@@ -215,7 +215,7 @@ fn check(bytes: &[u8]) {
     }
     let end = choices.below(40).min(frame.len());
     assert_eq!(Frame::read(&frame[..end]).is_some(), end >= header.min(22), "{end} of {header}");
-    for map in [PriorityMap::Precedence, PriorityMap::Rfc8325] {
+    for map in [PriorityMap::Precedence, PriorityMap::Rfc8325Early, PriorityMap::Rfc8325] {
         let priority = map.user_priority(0, read.vlan, Some(model.dscp));
         assert!(priority < 8);
         if let Some(control) = read.vlan.filter(|control| control >> 13 != 0) {

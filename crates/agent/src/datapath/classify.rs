@@ -77,7 +77,7 @@ pub(super) struct Classifier {
 
 impl Classifier {
     pub(super) fn new(rules: Vec<Rule>, kernel: &str) -> Self {
-        let priorities = PriorityMap::of_kernel(kernel);
+        let priorities = PriorityMap::of_cfg80211(kernel);
         Self {
             rules,
             hosts: Vec::new(),

@@ -12,6 +12,8 @@ use clap::{Args, Subcommand};
 pub(crate) enum Agent {
     /// Hold packets for Wi-Fi stations, and release them in the order that keeps the demands
     Run(AgentRun),
+    /// Check a configuration file, on any machine
+    Check(AgentCheck),
     /// Show the state of a running agent
     Status(AgentStatus),
     /// Change a demand of a running agent
@@ -62,6 +64,18 @@ pub(crate) struct AgentRun {
     /// The packet-holding process under the watchdog
     #[arg(long, hide = true)]
     pub(crate) worker: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound agent check /etc/airbound/agent.toml
+
+Needs no Wi-Fi and no root. `airbound agent run --dry-run` says in addition what this machine offers.")]
+pub(crate) struct AgentCheck {
+    /// Configuration file
+    #[arg(value_name = "FILE")]
+    pub(crate) config: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use airbound_control::queue::Demand;
 use airbound_linux::nftables;
 use airbound_linux::privileges::{self, Capability};
 
-use crate::args::agent::{Agent, AgentRun, AgentSet, AgentStatus};
+use crate::args::agent::{Agent, AgentCheck, AgentRun, AgentSet, AgentStatus};
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::{interrupt, output};
@@ -31,6 +31,7 @@ pub(super) fn agent(agent: Agent, verbosity: Verbosity) -> Result<(), CliError> 
     match agent {
         Agent::Run(run) if run.worker => work(&run),
         Agent::Run(run) => start(&run, verbosity),
+        Agent::Check(asked) => check(&asked, verbosity),
         Agent::Probe(asked) => probe::probe(&asked, verbosity),
         Agent::Status(status) => show(&status, verbosity),
         Agent::Set(change) => set(&change, verbosity),
@@ -73,6 +74,26 @@ fn configuration(run: &AgentRun) -> Result<Config, CliError> {
     config.journal = run.journal.clone().or(config.journal);
     config.check()?;
     Ok(config)
+}
+
+/// Checks a file as the agent reads it, without its machine. Whose file it is matters to the agent only.
+fn check(asked: &AgentCheck, verbosity: Verbosity) -> Result<(), CliError> {
+    let file = asked.config.display().to_string();
+    let text = std::fs::read_to_string(&asked.config)
+        .map_err(|error| CliError::Input(format!("{file} cannot be read: {error}")))?;
+    let config = Config::read(&file, &text)?;
+    // Values that only together are wrong have no line.
+    config.check().map_err(|error| CliError::Input(format!("{file}: {error}")))?;
+    if verbosity.json {
+        let rules: Vec<&str> = config.rules.iter().map(|rule| rule.name.as_str()).collect();
+        return Ok(output::json(&serde_json::json!({ "scheme": config.scheme.name(), "rules": rules }))?);
+    }
+    let rules = match config.rules.len() {
+        0 => "no protected flows".to_owned(),
+        1 => "1 protected flow".to_owned(),
+        count => format!("{count} protected flows"),
+    };
+    Ok(output::say(verbosity, &format!("{file} is valid: scheme {}, {rules}\n", config.scheme.name()))?)
 }
 
 /// The parent: checks, explains, and watches over the part that holds packets.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use airbound_lab::host::{self, Machine, Network};
 use airbound_lab::plan::Driver;
 use airbound_lab::{LabError, guest};
+use airbound_record::Summary;
 use airbound_report::Comparison;
 use airbound_runs::facts;
 use airbound_runs::folder::{REPORT, write_report};
@@ -87,7 +88,33 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         folder.display(),
         report.display()
     );
+    // A dry run has none.
+    for (_, summary) in outcome.texts.iter().filter(|(name, _)| *name == "agent-summary.json") {
+        text += &demands(summary)?;
+    }
     Ok(output::say(verbosity, &text)?)
+}
+
+/// Sentences on the demands of the agent's rules, from its summary.
+fn demands(summary: &str) -> Result<String, CliError> {
+    let summary: Summary = serde_json::from_str(summary)
+        .map_err(|error| CliError::Input(format!("the agent's summary cannot be read: {error}")))?;
+    let mut text = String::new();
+    for flow in &summary.flows {
+        let Some(demand) = flow.demand else { continue };
+        let (name, percentile, latency) = (&flow.name, demand.percentile, demand.latency_ms);
+        text += &match demand.measured_ms {
+            Some(measured) => format!(
+                "Agent:  {name} {}: p{percentile} {measured:.1} ms of {latency} ms demanded\n",
+                if measured <= latency { "kept" } else { "missed" }
+            ),
+            None => format!("Agent:  {name}: no packet of it was measured\n"),
+        };
+    }
+    if !text.is_empty() {
+        text += "The same command without --agent and with another --out runs the kernel alone.\n";
+    }
+    Ok(text)
 }
 
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
@@ -100,5 +127,32 @@ fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
     match machine.command(command, &shell.with, &mut std::io::stdout().lock())? {
         0 => Ok(()),
         code => Err(CliError::Command(u8::try_from(code).unwrap_or(1))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_record::DemandSummary;
+
+    use super::*;
+
+    #[test]
+    fn the_agent_says_whether_its_demands_were_kept() {
+        let of = |measured_ms| {
+            let snapshot = airbound_agent::snapshot::Snapshot {
+                rules: vec![airbound_agent::snapshot::RuleView {
+                    name: "protect-1".to_owned(),
+                    ..Default::default()
+                }],
+                ..Default::default()
+            };
+            let mut summary = airbound_agent::record::summary(&snapshot);
+            summary.flows[0].demand =
+                Some(DemandSummary { latency_ms: 20.0, percentile: 95.0, measured_ms, met_share: None });
+            demands(&summary.to_json().expect("JSON")).expect("sentences")
+        };
+        assert!(of(Some(17.7)).starts_with("Agent:  protect-1 kept: p95 17.7 ms of 20 ms demanded\n"));
+        assert!(of(Some(31.0)).starts_with("Agent:  protect-1 missed: p95 31.0 ms of 20 ms demanded\n"));
+        assert!(of(None).starts_with("Agent:  protect-1: no packet of it was measured\n"));
     }
 }

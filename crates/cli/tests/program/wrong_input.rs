@@ -155,3 +155,22 @@ fn init_leaves_nothing_on_a_full_disk() {
     assert_eq!(place.list(), before);
     place.succeed(&["init", "new.toml", "--yes", "--quiet"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_configuration_is_checked_without_wifi() {
+    let place = Place::new();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/agent.toml");
+    let text = place.succeed(&["agent", "check", shipped]);
+    assert!(text.ends_with("agent.toml is valid: scheme last-pq, no protected flows\n"), "{text}");
+    let rule =
+        |condition| format!("[[protect]]\nname = \"vr\"\nmatch = \"{condition}\"\nlatency = \"20 ms\"\n");
+    std::fs::write(place.path("agent.toml"), rule("udp dport 9944")).expect("written");
+    assert!(place.succeed(&["agent", "check", "agent.toml"]).ends_with("1 protected flow\n"));
+    std::fs::write(place.path("agent.toml"), rule("udp dpart 9944")).expect("written");
+    let sentence = place.refuse(&["agent", "check", "agent.toml"]);
+    assert!(sentence.contains("agent.toml:3: protect.match, "), "{sentence}");
+    std::fs::write(place.path("agent.toml"), "watchdog = \"1 ms\"\n").expect("written");
+    let sentence = place.refuse(&["agent", "check", "agent.toml"]);
+    assert!(sentence.contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s"), "{sentence}");
+}
