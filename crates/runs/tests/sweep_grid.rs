@@ -105,8 +105,14 @@ fn one_sentence_says_what_is_wrong_and_where() {
             &["grid.toml:2", "unknown key sceme", "did you mean scheme"],
         ),
         ("[axes]\nduration = [\"1 s\"]", &["scenario is missing"]),
-        ("scenario = \"nothing\"\n[axes]\nduration = [\"1 s\"]", &["no shipped scenario"]),
-        ("scenario = \"missing.toml\"\n[axes]\nduration = [\"1 s\"]", &["missing.toml", "cannot be read"]),
+        (
+            "scenario = \"nothing\"\n[axes]\nduration = [\"1 s\"]",
+            &["grid.toml:1: scenario names", "neither shipped nor a file"],
+        ),
+        (
+            "scenario = \"missing.toml\"\n[axes]\nduration = [\"1 s\"]",
+            &["grid.toml:1: scenario names", "missing.toml", "cannot be read"],
+        ),
         (
             &axes("flow.stream.rate = \"5 Mbit/s\""),
             &["grid.toml:3", "flow.stream.rate", "one value", "[set]"],
