@@ -77,7 +77,7 @@ fn validate_prints_rows_in_their_stable_form() {
 #[test]
 fn every_command_teaches() {
     let place = Place::new();
-    for command in [&["reproduce"][..], &["validate"], &["plan"], &["lab", "demo"], &["lab", "faults"]] {
+    for command in [&["reproduce"][..], &["validate"], &["verdict"], &["lab", "demo"], &["lab", "faults"]] {
         let help = printed(&place, &[command, &["--help"]].concat());
         assert!(help.contains(&format!("Usage: airbound {}", command.join(" "))), "{help}");
     }

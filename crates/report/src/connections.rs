@@ -272,9 +272,7 @@ mod tests {
         assert!(comparison.is_emulated() && !one_run().is_emulated());
         let text = comparison.demands().expect("a demand").to_text(200);
         assert!(text.contains("of seconds") && text.contains("   5"), "{text}");
-        assert!(comparison.to_html().expect("a page").contains("met in 50 % of 5 seconds"));
         let simulated = one_run();
         assert!(!simulated.demands().expect("a demand").to_text(200).contains("of seconds"));
-        assert!(simulated.to_html().expect("a page").contains("met in 50 % of the seconds"));
     }
 }

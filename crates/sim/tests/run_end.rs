@@ -29,7 +29,7 @@ fn packets_of_a_busy_spell_are_sent_and_offered() {
     for lines in [
         format!("{STATION}{JAM}"),
         format!("{STATION}{JAM}[scheme]\nqueue = {{ kind = \"fifo\", limit = {{ packets = 100 }} }}\n"),
-        format!("{STATION}{JAM}[access-point]\npreset = \"ath9k-fq\"\n"),
+        format!("{STATION}{JAM}[air]\nstandard = \"ht\"\n[access-point]\npreset = \"ath9k-fq\"\n"),
         format!("{STATION}{JAM}[wire]\ndelay = \"10 ms\"\n"),
         "[[station]]\nname = \"s\"\naway = { period = \"10 s\", length = \"9 s\", phase = \"1 s\" }\n"
             .to_owned(),

@@ -21,7 +21,7 @@ const A_FLAT: &str = "laptop, phone, television and console of a flat";
 
 pub(super) fn init(init: &Init, verbosity: Verbosity) -> Result<(), CliError> {
     let printed = init.file == Path::new("-");
-    if !printed && init.file.exists() {
+    if !printed && init.file.symlink_metadata().is_ok() {
         let taken = init.file.display();
         return Err(CliError::Input(format!(
             "{taken} exists; name a file that does not, or - for standard output"
