@@ -97,7 +97,7 @@ pub enum RecordError {
     },
 }
 
-/// What is said of the content of a file, with its control characters escaped: a terminal would obey them.
+/// A sentence about the content of a file, with its control characters escaped: a terminal would obey them.
 fn printable(reason: &impl Display) -> String {
     let shown = |letter: char| {
         if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }

@@ -10,7 +10,7 @@ const ATTEMPTS: usize = 100;
 /// Creates a file. What has its name is removed; what a symbolic link of that name points to is left alone.
 ///
 /// # Errors
-/// What is there cannot be removed, such as a folder, or the file cannot be created.
+/// A folder or another thing that cannot be removed is there, or the file cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
