@@ -139,6 +139,13 @@ impl Comparison {
         let mut runs = self.schemes.iter().flat_map(|scheme| &scheme.runs);
         runs.any(|run| run.summary.emulation.is_some())
     }
+
+    /// Whether a group is connections of real programs.
+    pub(crate) fn is_program(&self, group: &Group) -> bool {
+        let mut runs = self.schemes.iter().flat_map(SchemeRuns::summaries);
+        let first = group.members.first().map_or("", String::as_str);
+        runs.any(|summary| summary.application(first).is_some())
+    }
 }
 
 #[cfg(test)]
@@ -263,6 +270,19 @@ mod tests {
         let pings =
             [("a", 20, 900), ("b", 20, 900), ("c", 20, 900), ("d", 20, 900), ("e", 20, 900), ("f", 2, 90)];
         assert_eq!(folded(vec![emulated("fifo", &pings)], "a").0.len(), 7);
+    }
+
+    #[test]
+    fn demands_of_simulated_flows_beside_a_program_are_not_judged() {
+        let judged = |focus: &str| {
+            let (scheme, mut run) = emulated("fifo", &[("down tcp 5201", 400, 500_000)]);
+            let stream = one_run().schemes[0].runs[0].summary.flows[0].clone();
+            run.summary.flows[0].demand = stream.demand;
+            let comparison = Comparison::new(vec![(scheme, run)], Some(focus), None).expect("a flow");
+            comparison.demanding().map(|group| group.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(judged("own"), ["own"]);
+        assert!(judged("down tcp 5201").is_empty());
     }
 
     #[test]

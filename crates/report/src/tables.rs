@@ -185,8 +185,13 @@ impl Comparison {
     }
 
     /// The groups with a latency demand, that of the flow in focus first.
+    ///
+    /// Where the focus is a real program's, those of simulated flows beside it do not count.
     pub(crate) fn demanding(&self) -> impl Iterator<Item = &Group> {
-        self.focus_first().filter(|group| self.any(group, &|flow| Some(flow.demand?.latency_ms)))
+        let is_about_programs = self.focus().is_some_and(|focus| self.is_program(focus));
+        let demanding =
+            self.focus_first().filter(|group| self.any(group, &|flow| Some(flow.demand?.latency_ms)));
+        demanding.filter(move |group| !is_about_programs || self.is_program(group))
     }
 
     /// A sentence for each scheme under which demands are missed and other flows starve, because the protected traffic exceeds the

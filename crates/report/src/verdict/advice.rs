@@ -305,8 +305,7 @@ impl Change {
         let written =
             if written.is_empty() { String::new() } else { format!(" ({})", written.concat().trim()) };
         // Programs that are emulated run again with the same command only.
-        let is_emulated = subject.scheme.summaries().any(|run| run.emulation.is_some());
-        let tried = if is_emulated { "" } else { "; compare --why runs it" };
+        let tried = if subject.comparison.is_emulated() { "" } else { "; compare --why runs it" };
         let sentence =
             format!("To {verb} the {figure} of {} try {}{written}{tried}.", subject.name(), self.words());
         Advice { change: self, scheme: subject.scheme.name.clone(), figure, rule: rule.name, sets, sentence }

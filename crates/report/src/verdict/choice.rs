@@ -228,8 +228,7 @@ fn restrictions(comparison: &Comparison, scheme: &str) -> Vec<String> {
         ));
     }
     if comparison.seeds() == 1 && comparison.schemes.len() > 1 {
-        let is_emulated = runs().any(|run| run.emulation.is_some());
-        lines.push(if is_emulated {
+        lines.push(if comparison.is_emulated() {
             "One run of each: repeat them to see how sure that is.".to_owned()
         } else {
             "One seed: --seeds 5 says how sure that is.".to_owned()

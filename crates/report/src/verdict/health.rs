@@ -284,9 +284,8 @@ fn short_run(comparison: &Comparison) -> Option<Finding> {
         .filter(|(_, share)| least * (1.0 - share) < SHORT_RUN.threshold - 1e-6)
         .map(|(name, _)| (*name).to_owned())
         .collect();
-    let is_emulated =
-        comparison.schemes.iter().flat_map(SchemeRuns::summaries).any(|run| run.emulation.is_some());
-    let longer = if is_emulated { "let the program run for longer" } else { "lengthen duration" };
+    let longer =
+        if comparison.is_emulated() { "let the program run for longer" } else { "lengthen duration" };
     (!weak.is_empty()).then(|| {
         let verb = if weak.len() == 1 { "rests" } else { "rest" };
         let sentence = format!(
