@@ -99,6 +99,13 @@ impl Comparison {
         Self { facts, ..self }.grouped()
     }
 
+    /// The same with a sentence of other measurements of the same run, which joins the verdict of the page.
+    #[must_use]
+    pub fn with_remark(mut self, sentence: &str) -> Self {
+        self.tried.push(sentence.to_owned());
+        self
+    }
+
     /// The same with every member of a group on its own.
     #[must_use]
     pub fn with_members(mut self) -> Self {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use airbound_lab::host::{self, Machine, Network};
 use airbound_lab::plan::Driver;
 use airbound_lab::{LabError, guest};
-use airbound_record::Summary;
+use airbound_record::{FlowSummary, Summary};
 use airbound_report::Comparison;
 use airbound_runs::facts;
 use airbound_runs::folder::{REPORT, write_report};
@@ -73,6 +73,10 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
     let loaded = airbound_report::Run::load(&record)?;
     let comparison = Comparison::new(vec![("lab".to_owned(), loaded)], opened.focus().as_deref(), None)?
         .with_facts(facts(&scenario));
+    // A dry run of the agent has no summary.
+    let summaries = outcome.texts.iter().filter(|(name, _)| *name == "agent-summary.json");
+    let kept: Vec<String> = summaries.map(|(_, text)| demands(text)).collect::<Result<Vec<_>, _>>()?.concat();
+    let comparison = kept.iter().fold(comparison, |comparison, sentence| comparison.with_remark(sentence));
     let report = folder.join(REPORT);
     write_report(&comparison, &report)?;
     if verbosity.json {
@@ -88,33 +92,29 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
         folder.display(),
         report.display()
     );
-    // A dry run has none.
-    for (_, summary) in outcome.texts.iter().filter(|(name, _)| *name == "agent-summary.json") {
-        text += &demands(summary)?;
+    if !kept.is_empty() {
+        text += "The same command without --agent and with another --out runs the kernel alone.\n";
     }
+    text.extend(kept.iter().map(|sentence| format!("=> {sentence}\n")));
     Ok(output::say(verbosity, &text)?)
 }
 
 /// Sentences on the demands of the agent's rules, from its summary.
-fn demands(summary: &str) -> Result<String, CliError> {
+fn demands(summary: &str) -> Result<Vec<String>, CliError> {
     let summary: Summary = serde_json::from_str(summary)
         .map_err(|error| CliError::Input(format!("the agent's summary cannot be read: {error}")))?;
-    let mut text = String::new();
-    for flow in &summary.flows {
-        let Some(demand) = flow.demand else { continue };
+    let sentence = |flow: &FlowSummary| {
+        let demand = flow.demand?;
         let (name, percentile, latency) = (&flow.name, demand.percentile, demand.latency_ms);
-        text += &match demand.measured_ms {
+        Some(match demand.measured_ms {
             Some(measured) => format!(
-                "Agent:  {name} {}: p{percentile} {measured:.1} ms of {latency} ms demanded\n",
+                "The agent {} the demand of {name}: p{percentile} {measured:.1} of {latency} ms.",
                 if measured <= latency { "kept" } else { "missed" }
             ),
-            None => format!("Agent:  {name}: no packet of it was measured\n"),
-        };
-    }
-    if !text.is_empty() {
-        text += "The same command without --agent and with another --out runs the kernel alone.\n";
-    }
-    Ok(text)
+            None => format!("The agent measured no packet of {name}."),
+        })
+    };
+    Ok(summary.flows.iter().filter_map(sentence).collect())
 }
 
 fn open(shell: LabShell, verbosity: Verbosity) -> Result<(), CliError> {
@@ -151,8 +151,8 @@ mod tests {
                 Some(DemandSummary { latency_ms: 20.0, percentile: 95.0, measured_ms, met_share: None });
             demands(&summary.to_json().expect("JSON")).expect("sentences")
         };
-        assert!(of(Some(17.7)).starts_with("Agent:  protect-1 kept: p95 17.7 ms of 20 ms demanded\n"));
-        assert!(of(Some(31.0)).starts_with("Agent:  protect-1 missed: p95 31.0 ms of 20 ms demanded\n"));
-        assert!(of(None).starts_with("Agent:  protect-1: no packet of it was measured\n"));
+        assert_eq!(of(Some(17.7)), ["The agent kept the demand of protect-1: p95 17.7 of 20 ms."]);
+        assert_eq!(of(Some(31.0)), ["The agent missed the demand of protect-1: p95 31.0 of 20 ms."]);
+        assert_eq!(of(None), ["The agent measured no packet of protect-1."]);
     }
 }
