@@ -88,7 +88,7 @@ pub struct Slower {
 /// Halvings in the search for a rate: to a thirty-second.
 const HALVINGS: usize = 5;
 /// Limit of the search for headroom: four times the rate.
-pub const MOST_HEADROOM: f64 = 3.0;
+pub(super) const MOST_HEADROOM: f64 = 3.0;
 /// Rounds in the search for relaxed demands, the growth of a demand in each over what is expected, and the longest in seconds.
 const ROUNDS: usize = 8;
 const STEP: f64 = 1.1;

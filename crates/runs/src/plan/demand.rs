@@ -14,8 +14,6 @@ pub struct Demand {
     pub percentile: f64,
 }
 
-/// The default percentile (Sec. III of the paper).
-pub const DEFAULT_PERCENTILE: f64 = 95.0;
 /// The range of demanded latencies.
 const LATENCIES: std::ops::RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(10);
 

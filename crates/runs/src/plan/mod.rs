@@ -11,7 +11,6 @@ mod evaluate;
 mod form;
 mod search;
 
-pub use answer::{Answer, MOST_HEADROOM, Outlook, Plan, Relaxed, Slower, judge, plan};
-pub use demand::{DEFAULT_PERCENTILE, Demand, PlanError};
+pub use answer::{Answer, Outlook, Plan, Relaxed, Slower, judge, plan};
+pub use demand::{Demand, PlanError};
 pub use form::{DemandForm, PlanForm, RateForm, RelaxForm};
-pub use search::DELIVERED;

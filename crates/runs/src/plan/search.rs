@@ -25,7 +25,7 @@ const MORE_PACKETS: f64 = 1.25;
 /// Highest percentile: 100 is evaluated as 99.99.
 const HIGHEST_PERCENTILE: f64 = 99.99;
 /// Less of what a source offers than this counts as not delivered: a stream over TCP skips frames for which its window has no room.
-pub const DELIVERED: f64 = 0.95;
+pub(super) const DELIVERED: f64 = 0.95;
 
 /// Payload of a packet of a call: G.711 with frames of 20 ms, and RTP's header.
 const CALL: ByteCount = ByteCount::new(172);
