@@ -3,7 +3,7 @@
 use super::cost::largest;
 use super::judged::{Choice, Judged, empty, named};
 use super::keep::{DemandResult, Keeping, worst_played};
-use super::rules::{EQUAL, PLAYABLE};
+use super::rules::{EQUAL, PLAYABLE, SPOILED};
 use super::{listed, percent, plain};
 use crate::comparison::Comparison;
 use crate::grid::number;
@@ -26,6 +26,7 @@ pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
     }
     choice.schemes = schemes;
     if let Some(scheme) = choice.scheme.as_deref() {
+        choice.lines.extend(spoiled(comparison, scheme));
         choice.lines.extend(restrictions(comparison, scheme));
     }
     Some(choice)
@@ -215,6 +216,16 @@ fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
         percent(share),
         group.name
     ))
+}
+
+/// The share of frames that are late or lost under the choice, where it is one that a user sees.
+fn spoiled(comparison: &Comparison, scheme: &str) -> Option<String> {
+    let runs = comparison.schemes.iter().find(|known| known.name == scheme)?;
+    let (group, share) = worst_played(comparison, runs)?;
+    let has_frames = comparison.example(group).is_some_and(|flow| flow.fps.is_some());
+    (has_frames && 100.0 * share >= SPOILED.threshold).then(|| {
+        format!("{} of the frames of {} are late or lost under {scheme}.", percent(share), group.name)
+    })
 }
 
 /// Lines on hardware where the scheme does less, and on a single seed.

@@ -161,4 +161,17 @@ mod tests {
         assert_eq!((choice.scheme.as_deref(), choice.by), (Some("fifo"), "goodput"));
         assert!(choice.lines.iter().any(|line| line == "It raises the p95 of call from 10.0 to 30.0 ms."));
     }
+
+    #[test]
+    fn frames_that_are_late_under_the_choice_are_said() {
+        let made =
+            |name: &str, p95, late| Made::new(name, 1).call(p95).frames("call", 30.0).stalls("call", late);
+        let late = |share| {
+            let choice =
+                chosen(&compared(vec![made("linux", 50.0, 0.9), made("pie", 20.0, share)], "call", "linux"));
+            choice.lines.into_iter().find(|line| line.contains("frames"))
+        };
+        assert_eq!(late(0.43).as_deref(), Some("43 % of the frames of call are late or lost under pie."));
+        assert_eq!(late(0.09), None);
+    }
 }

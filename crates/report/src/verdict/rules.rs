@@ -37,6 +37,8 @@ rules! {
         "share of a flow that does not arrive, above which its demand is not kept";
     PLAYABLE "playable" 50.0 "%"
         "share of late or lost frames, above which nothing is playable";
+    SPOILED "spoiled" 10.0 "%"
+        "share of frames that are late or lost under the choice, from which on it is said";
     COST "cost" 10.0 "%"
         "least loss of goodput of another flow that is named as a cost";
     EQUAL "equal" 5.0 "points"

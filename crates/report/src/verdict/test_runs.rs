@@ -93,6 +93,11 @@ impl Made {
         self
     }
 
+    /// Frames of a flow, a second.
+    pub(super) fn frames(self, flow: &str, fps: f64) -> Self {
+        self.change(flow, |flow| flow.fps = Some(fps))
+    }
+
     /// Share of late frames of a flow.
     pub(super) fn stalls(self, flow: &str, share: f64) -> Self {
         self.change(flow, |flow| flow.stall_rate = Some(share))
