@@ -27,7 +27,7 @@ rate = "5 Mbit/s"
 #: Sends back what comes, to everybody.
 ECHO = """
 import socket
-own = socket.create_server(("::", 5000), family=socket.AF_INET6)
+own = socket.create_server(("0.0.0.0", 5000))
 while True:
     other, _ = own.accept()
     with other:
