@@ -41,12 +41,11 @@ pub(super) fn start(run: &AgentRun, configs: Vec<Config>, verbosity: Verbosity) 
         }
     }
     if run.dry_run || plans == 0 {
-        let mut failures = failures.into_iter();
-        let first = failures.next();
+        let last = failures.pop();
         for (name, error) in failures {
             output::complain(&format!("radio {name}: {error}"));
         }
-        return first.map_or(Ok(()), |(name, error)| Err(CliError::Input(format!("radio {name}: {error}"))));
+        return last.map_or(Ok(()), |(name, error)| Err(CliError::Input(format!("radio {name}: {error}"))));
     }
     // All privileges stay: an agent that is started again needs them. This process handles no packet.
     interrupt::listen();
