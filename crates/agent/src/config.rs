@@ -1,5 +1,6 @@
 //! Configuration of the agent: a file, overridden by the command line.
 
+mod radios;
 mod read;
 
 use std::net::SocketAddr;
@@ -15,6 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::engine::{Engine, EngineConfig, Protected, WindowConfig};
 use crate::error::AgentError;
 use crate::expression::Expression;
+
+pub use radios::Radio;
 
 /// The treatment of the packets that the agent holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,6 +231,8 @@ impl LawSettings {
 /// The agent's configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
+    /// Which of several radios of a file; `None`: it is the only one.
+    pub radio: Option<Radio>,
     /// The Wi-Fi interfaces, all of one radio; none: all access points of the machine's only radio that has any.
     pub interfaces: Vec<String>,
     /// The scheme.
@@ -267,6 +272,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            radio: None,
             interfaces: Vec::new(),
             scheme: Scheme::default(),
             queue: None,

@@ -111,26 +111,30 @@ impl Event {
 
 /// A writer of events, by a thread of its own: a slow disk must not hold packets up.
 #[derive(Debug)]
-pub struct Journal(LineWriter);
+pub struct Journal {
+    lines: LineWriter,
+    /// The radio that each line names.
+    radio: Option<String>,
+}
 
 impl Journal {
-    /// Opens a file for appending; `None` is standard error.
+    /// Opens a file for appending; `None` is standard error. Each line names `radio`, if there is one.
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn open(path: Option<&Path>) -> Result<Self, AgentError> {
+    pub fn open(path: Option<&Path>, radio: Option<&str>) -> Result<Self, AgentError> {
         let lines = LineWriter::open(path).map_err(|source| AgentError::Io {
             action: "open the journal",
             path: path.unwrap_or(Path::new("standard error")).to_owned(),
             source,
         })?;
-        Ok(Self(lines))
+        Ok(Self { lines, radio: radio.map(str::to_owned) })
     }
 
     /// A journal to any writer.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Self(LineWriter::to(out))
+        Self { lines: LineWriter::to(out), radio: None }
     }
 
     /// Writes a decision of the engine.
@@ -146,23 +150,26 @@ impl Journal {
     /// Number of lines for which there was no room, or that could not be written whole.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.0.lost()
+        self.lines.lost()
     }
 
     fn line(&mut self, now: Instant, what: &impl Serialize, why: String) {
         let mut line = Map::new();
         // Rounded to microseconds.
         line.insert("t_s".to_owned(), Value::from((now.as_secs_f64() * 1e6).round() / 1e6));
+        if let Some(radio) = &self.radio {
+            line.insert("radio".to_owned(), Value::from(radio.as_str()));
+        }
         if let Ok(Value::Object(entries)) = serde_json::to_value(what) {
             line.extend(entries);
         }
         line.insert("why".to_owned(), Value::from(why));
-        if self.0.lost() > 0 {
-            line.insert("lost_lines".to_owned(), Value::from(self.0.lost()));
+        if self.lines.lost() > 0 {
+            line.insert("lost_lines".to_owned(), Value::from(self.lines.lost()));
         }
         let mut text = Value::Object(line).to_string();
         text.push('\n');
-        self.0.write(text);
+        self.lines.write(text);
     }
 }
 

@@ -29,6 +29,9 @@ const STOP_CHECK: Span = Span::from_millis(150);
 /// A wait ends this long after the heartbeat is overdue.
 const MARGIN: Span = Span::from_millis(1);
 
+/// An attempt that lasted this long did not fail at once.
+const LASTED: Span = Span::from_secs(10);
+
 /// The cause of the child's end.
 #[derive(Debug)]
 pub enum Ended {
@@ -62,6 +65,45 @@ pub fn supervise(
         let _ = child.wait();
     }
     watched
+}
+
+/// Calls `attempt` again and again, `pause` after each end, until `stop` is set; returns the last result. `failed` receives each error but
+/// those that repeat the one before at once.
+///
+/// # Errors
+/// That of the attempt during which `stop` was set.
+pub fn again<E: ToString>(
+    stop: &AtomicBool,
+    pause: Span,
+    mut attempt: impl FnMut() -> Result<(), E>,
+    mut failed: impl FnMut(&E),
+) -> Result<(), E> {
+    let mut last = None;
+    loop {
+        let began = now();
+        let result = attempt();
+        if stop.load(Ordering::Relaxed) {
+            return result;
+        }
+        let text = result.as_ref().err().map(ToString::to_string);
+        if let Err(error) = &result
+            && (text != last || now().since(began) > LASTED)
+        {
+            failed(error);
+        }
+        last = text;
+        let ended = now();
+        loop {
+            let left = pause.saturating_sub(now().since(ended));
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_nanos(left.min(STOP_CHECK).as_nanos()));
+        }
+    }
 }
 
 fn watch(
@@ -235,6 +277,55 @@ mod tests {
             supervise(slow, Span::from_secs(5), &stop, || (), || bypassed = Some(now())).expect("started");
         assert!(matches!(ended, Ended::Itself(status) if status.success()), "{ended:?}");
         assert!(now().since(bypassed.expect("bypassed")) > Span::from_millis(500));
+    }
+
+    #[test]
+    fn what_fails_is_begun_again_and_said_once() {
+        let stop = AtomicBool::new(false);
+        let mut errors = vec!["late", "late", "hung", "late"].into_iter();
+        let mut said = Vec::new();
+        let attempt = || match errors.next() {
+            Some(error) => Err(error),
+            None => {
+                stop.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+        };
+        let result = again(&stop, Span::from_millis(1), attempt, |error| said.push(*error));
+        assert_eq!((result, said), (Ok(()), vec!["late", "hung", "late"]));
+    }
+
+    #[test]
+    fn a_pause_ends_with_a_shutdown_request() {
+        let (stop, before) = (AtomicBool::new(false), now());
+        let result =
+            again(&stop, Span::from_secs(60), || Err("late"), |_| stop.store(true, Ordering::Relaxed));
+        assert_eq!(result, Ok(()));
+        assert!(now().since(before) < Span::from_secs(30));
+    }
+
+    #[test]
+    fn a_child_that_fails_leaves_another_alone() {
+        let stop = AtomicBool::new(false);
+        let begun = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let other = scope
+                .spawn(|| supervise(shell("echo; cat; exit 0"), Span::from_secs(60), &stop, || (), || ()));
+            let attempt = || {
+                if begun.fetch_add(1, Ordering::Relaxed) == 2 {
+                    assert!(!other.is_finished(), "it runs while the first is begun again");
+                    stop.store(true, Ordering::Relaxed);
+                }
+                match supervise(shell("echo; kill -9 $$"), Span::from_secs(5), &stop, || (), || ()) {
+                    Ok(Ended::Itself(status)) => Err(status.to_string()),
+                    other => Err(format!("{other:?}")),
+                }
+            };
+            let _ = again(&stop, Span::from_millis(1), attempt, |_| ());
+            let ended = other.join().expect("no panic").expect("started");
+            assert!(matches!(ended, Ended::Asked(status) if status.success()), "{ended:?}");
+        });
+        assert_eq!(begun.into_inner(), 3);
     }
 
     #[test]

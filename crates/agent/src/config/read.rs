@@ -6,6 +6,7 @@ use airbound_control::queue::{Demand, QueueConfig};
 use airbound_units::{BitRate, Span};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+use toml::de::DeTable;
 
 use super::{CompletionSource, Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme};
 use crate::engine::WindowConfig;
@@ -120,41 +121,63 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
-impl Config {
-    /// Reads a configuration file's text; `file` names it in messages.
-    ///
-    /// # Errors
-    /// [`AgentError::Config`] with the file and the line.
-    pub fn read(file: &str, text: &str) -> Result<Self, AgentError> {
-        let at = |place: usize, problem: String| AgentError::Config {
-            file: file.to_owned(),
-            line: line_of(text, place),
-            problem,
-        };
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let problem = error.message().trim().replace('\n', "; ");
-            at(error.span().map_or(0, |span| span.start), problem)
-        })?;
-        let scheme = scheme_of(written.scheme, written.queue.as_ref())
-            .map_err(|problem| AgentError::Config { file: file.to_owned(), line: 1, problem })?;
+/// A file's text, and its name for messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) file: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// An error at a byte offset.
+    pub(super) fn at(&self, place: usize, problem: String) -> AgentError {
+        AgentError::Config { file: self.file.to_owned(), line: line_of(self.text, place), problem }
+    }
+
+    fn toml_error(&self, error: &toml::de::Error) -> AgentError {
+        let problem = error.message().trim().replace('\n', "; ");
+        self.at(error.span().map_or(0, |span| span.start), problem)
+    }
+
+    /// The file's keys.
+    pub(super) fn keys(&self) -> Result<Spanned<DeTable<'a>>, AgentError> {
+        DeTable::parse(self.text).map_err(|error| self.toml_error(&error))
+    }
+
+    /// Refuses unknown keys and values of wrong types, whatever replaces them.
+    pub(super) fn check(&self, keys: Spanned<DeTable<'_>>) -> Result<(), AgentError> {
+        self.written(keys).map(drop)
+    }
+
+    fn written(&self, keys: Spanned<DeTable<'_>>) -> Result<Written, AgentError> {
+        Written::deserialize(toml::de::Deserializer::from(keys)).map_err(|error| self.toml_error(&error))
+    }
+
+    /// The configuration that the keys make, without the check of values that only together are wrong.
+    pub(super) fn config(&self, keys: Spanned<DeTable<'_>>) -> Result<Config, AgentError> {
+        let start = keys.span().start;
+        let written = self.written(keys)?;
+        let scheme =
+            scheme_of(written.scheme, written.queue.as_ref()).map_err(|problem| self.at(start, problem))?;
         let mut rules = Vec::new();
         for (number, rule) in written.protect.into_iter().enumerate() {
             let (place, latency_at) = (rule.r#match.span().start, rule.latency.span().start);
             let condition = rule.r#match.get_ref().parse();
-            let condition = condition.map_err(|error| at(place, format!("protect.match, {error}")))?;
+            let condition = condition.map_err(|error| self.at(place, format!("protect.match, {error}")))?;
             let percentile = rule.percentile.map_or(95.0, Percentile::value);
             let demand = Demand::new(rule.latency.into_inner(), percentile);
-            let demand = demand.map_err(|error| at(latency_at, format!("protect: {error}")))?;
+            let demand = demand.map_err(|error| self.at(latency_at, format!("protect: {error}")))?;
             let name = rule.name.unwrap_or_else(|| format!("rule-{}", number + 1));
             if name.is_empty() || name.len() > 64 || name.contains(['"', '\\', '\n']) {
-                return Err(at(
+                return Err(self.at(
                     place,
                     "protect.name is invalid; allowed are 1 to 64 bytes without quotes, backslashes and line feeds".to_owned(),
                 ));
             }
             rules.push(Rule { name, condition, demand, rate: rule.rate });
         }
-        let config = Self {
+        Ok(Config {
+            radio: None,
             interfaces: written.interface.map_or_else(Vec::new, Names::list),
             scheme,
             queue: written.queue,
@@ -171,9 +194,7 @@ impl Config {
             journal: written.journal,
             watchdog: written.watchdog,
             rules,
-        };
-        config.check().map_err(|error| AgentError::Value(format!("{file}: {error}")))?;
-        Ok(config)
+        })
     }
 }
 
@@ -202,13 +223,19 @@ mod fuzz;
 mod tests {
     use super::*;
 
+    fn read(file: &str, text: &str) -> Result<Config, AgentError> {
+        let mut radios = Config::read_all(file, text)?;
+        assert_eq!(radios.len(), 1, "{text}");
+        Ok(radios.remove(0))
+    }
+
     fn refusal(text: &str) -> String {
-        Config::read("agent.toml", text).expect_err(text).to_string()
+        read("agent.toml", text).expect_err(text).to_string()
     }
 
     #[test]
     fn an_empty_file_and_a_full_one() {
-        assert_eq!(Config::read("a", "").expect("valid"), Config::default());
+        assert_eq!(read("a", "").expect("valid"), Config::default());
         let text = r#"
             interface = "wlan0"
             scheme = "last-pq"
@@ -230,7 +257,7 @@ mod tests {
             percentile = 99.9
             rate = "8 Mbit/s"
         "#;
-        let config = Config::read("a", text).expect("valid");
+        let config = read("a", text).expect("valid");
         assert_eq!(
             (config.scheme, config.plane, config.metrics),
             (Scheme::LastPq, Plane::Bridged, Metrics::Off)
@@ -246,7 +273,7 @@ mod tests {
 
     #[test]
     fn an_agent_has_one_interface_or_several() {
-        let names = |text: &str| Config::read("a", text).expect("valid").interfaces;
+        let names = |text: &str| read("a", text).expect("valid").interfaces;
         assert_eq!(names("interface = \"wlan0\""), ["wlan0"]);
         assert_eq!(names("interface = [\"wlan0\", \"guest\"]"), ["wlan0", "guest"]);
         assert!(names("").is_empty());
@@ -255,16 +282,15 @@ mod tests {
 
     #[test]
     fn a_queue_names_the_scheme() {
-        assert_eq!(Config::read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Fifo);
-        assert_eq!(Config::read("a", "queue = { kind = \"linux\" }").expect("valid").scheme, Scheme::Linux);
+        assert_eq!(read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Fifo);
+        assert_eq!(read("a", "queue = { kind = \"linux\" }").expect("valid").scheme, Scheme::Linux);
         assert!(refusal("scheme = \"pie\"\nqueue = { kind = \"fifo\" }").contains("set one of them"));
         assert!(refusal("scheme = \"law\"\nqueue = { kind = \"fifo\" }").contains("set law.inside instead"));
     }
 
     #[test]
     fn law_keeps_its_limits() {
-        let config =
-            Config::read("a", "scheme = \"law\"\nlaw = { limit-q = \"30 ms\", inside = \"last-pq\" }");
+        let config = read("a", "scheme = \"law\"\nlaw = { limit-q = \"30 ms\", inside = \"last-pq\" }");
         let config = config.expect("valid");
         let engine = config.engine();
         assert_eq!(engine.time_limit, Some(Span::from_millis(30)));
@@ -309,8 +335,7 @@ mod tests {
         assert!(refusal(&twice.repeat(2)).contains("protect.name \"a\" occurs twice"));
         for text in ["percentile = 0", "percentile = 100.1", "percentile = -1"] {
             assert!(
-                Config::read("a", &format!("[[protect]]\nmatch = \"udp\"\nlatency = \"9 ms\"\n{text}"))
-                    .is_err(),
+                read("a", &format!("[[protect]]\nmatch = \"udp\"\nlatency = \"9 ms\"\n{text}")).is_err(),
                 "{text}"
             );
         }

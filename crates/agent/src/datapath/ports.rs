@@ -39,7 +39,7 @@ pub(super) fn chosen(all: &[WifiInterface], names: &[String]) -> Result<Vec<Wifi
             "no access point found on this machine; name an interface with --iface".to_owned(),
         )),
         (Some(first), Some(other)) if !names.is_empty() => Err(AgentError::Value(format!(
-            "{} and {} are interfaces of two radios; run an agent for each",
+            "{} and {} are interfaces of two radios; a [[radio]] table of the file names each",
             first.name, other.name
         ))),
         (_, Some(_)) => Err(AgentError::Value(format!(
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(names(&chosen_by(&["guest", "wlan0"]).expect("one radio")), ["guest", "wlan0"]);
         assert_eq!(
             chosen_by(&["wlan1", "wlan0"]).expect_err("two radios"),
-            "wlan1 and wlan0 are interfaces of two radios; run an agent for each"
+            "wlan1 and wlan0 are interfaces of two radios; a [[radio]] table of the file names each"
         );
         assert_eq!(
             chosen_by(&[]).expect_err("two radios"),

@@ -149,7 +149,8 @@ impl<'a> Server<'a> {
         let secret = around.secret;
         let started = now();
         let config = &plan.config;
-        let journal = Journal::open(config.journal.as_deref())?;
+        let journal =
+            Journal::open(config.journal.as_deref(), config.radio.as_ref().map(|radio| radio.name.as_str()))?;
         let engine = Engine::new(config.engine(), secret)?;
         nftables::remove_leftovers(plan.owner())?;
         let wireless = Wireless::open()?;

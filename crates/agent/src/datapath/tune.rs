@@ -39,7 +39,10 @@ pub(super) fn survey(wireless: &mut Wireless, interface: u32) -> Option<Survey> 
 
 pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     let started = now();
-    let mut journal = Journal::open(plan.config.journal.as_deref())?;
+    let mut journal = Journal::open(
+        plan.config.journal.as_deref(),
+        plan.config.radio.as_ref().map(|radio| radio.name.as_str()),
+    )?;
     let mut wireless = Wireless::open()?;
     privileges::keep_only(&[Capability::NetworkAdministration])?;
     (around.opened)()?;

@@ -16,11 +16,16 @@ fn any_text_is_read_or_refused() {
         "watchdog = 3",
         "[law]",
         "tries = 2",
+        "[[radio]]",
+        "[[radio.protect]]",
+        "interface = \"wlan0\"",
+        "interface = \"wlan1\"",
+        "journal = \"j\"",
     ];
     airbound_corpus::check!((String, Vec<u8>), 2000, |(text, picks)| {
-        let _ = Config::read("a", text);
+        let _ = Config::read_all("a", text);
         let lines: Vec<&str> =
             picks.iter().take(20).map(|pick| keys[usize::from(*pick) % keys.len()]).collect();
-        let _ = Config::read("a", &lines.join("\n"));
+        let _ = Config::read_all("a", &lines.join("\n"));
     });
 }

@@ -40,6 +40,9 @@ pub(crate) struct AgentRun {
     /// Configuration file; options of the command line override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Run only the radio of the file that has this interface
+    #[arg(long, value_name = "NAME", requires = "config", conflicts_with = "iface")]
+    pub(crate) radio: Option<String>,
     /// Protect matching packets; repeatable, each with its demand
     #[arg(long, value_name = "CONDITION", requires = "p95")]
     pub(crate) protect: Vec<String>,

@@ -1,10 +1,11 @@
 //! `airbound agent`: the access-point agent.
 
 mod probe;
+mod radios;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -38,29 +39,63 @@ pub(super) fn agent(agent: Agent, verbosity: Verbosity) -> Result<(), CliError> 
     }
 }
 
-/// The configuration: the file, and on top of it the command line.
-fn configuration(run: &AgentRun) -> Result<Config, CliError> {
-    let mut config = match &run.config {
+/// The configuration of each radio: the file, and on top of it the command line.
+fn configurations(run: &AgentRun) -> Result<Vec<Config>, CliError> {
+    let mut configs = match &run.config {
         Some(path) => {
             let text = privileges::read_trusted(path).map_err(AgentError::from)?;
-            Config::read(&path.display().to_string(), &text)?
+            Config::read_all(&path.display().to_string(), &text)?
         }
-        None => Config::default(),
+        None => vec![Config::default()],
     };
+    if let Some(name) = &run.radio {
+        configs = vec![radios::named(configs, name)?];
+    }
+    let rules = protected(run)?;
+    for config in &mut configs {
+        config.rules.extend(rules.iter().cloned());
+        override_by(run, config)?;
+        config.check()?;
+    }
+    Ok(configs)
+}
+
+/// The configuration of the only radio that this process is for.
+fn configuration(run: &AgentRun) -> Result<Config, CliError> {
+    let mut configs = configurations(run)?;
+    if configs.len() > 1 {
+        return Err(CliError::Input("--radio is missing; the file has several radios".to_owned()));
+    }
+    configs.pop().ok_or_else(|| CliError::Input("the file has no radio".to_owned()))
+}
+
+/// The rules of the command line.
+fn protected(run: &AgentRun) -> Result<Vec<Rule>, CliError> {
     if run.p95.len() > 1 && run.p95.len() != run.protect.len() {
         let (times, conditions) = (run.p95.len(), run.protect.len());
         return Err(CliError::Input(format!(
             "--p95 is given {times} times and --protect {conditions} times; give one time for all, or one for each"
         )));
     }
+    let mut rules = Vec::new();
     for (number, (text, latency)) in run.protect.iter().zip(run.p95.iter().cycle()).enumerate() {
         let condition =
             text.parse().map_err(|error| CliError::Input(format!("--protect {text:?}, {error}")))?;
         let demand =
             Demand::new(*latency, 95.0).map_err(|error| CliError::Input(format!("--p95: {error}")))?;
-        config.rules.push(Rule { name: format!("protect-{}", number + 1), condition, demand, rate: None });
+        rules.push(Rule { name: format!("protect-{}", number + 1), condition, demand, rate: None });
     }
+    Ok(rules)
+}
+
+/// Options of the command line but rules. Each of several radios has a port and a journal of its own.
+fn override_by(run: &AgentRun, config: &mut Config) -> Result<(), CliError> {
     if !run.iface.is_empty() {
+        if config.radio.is_some() {
+            return Err(CliError::Input(
+                "--iface does not apply to a file of several radios; --radio runs one of them".to_owned(),
+            ));
+        }
         config.interfaces = run.iface.clone();
     }
     if let Some(scheme) = run.scheme {
@@ -70,10 +105,19 @@ fn configuration(run: &AgentRun) -> Result<Config, CliError> {
         }
         config.scheme = scheme;
     }
-    config.metrics = run.metrics.unwrap_or(config.metrics);
-    config.journal = run.journal.clone().or(config.journal);
-    config.check()?;
-    Ok(config)
+    if let Some(metrics) = run.metrics {
+        config.metrics = match &config.radio {
+            Some(radio) => {
+                radio.metrics(metrics).map_err(|problem| CliError::Input(format!("--{problem}")))?
+            }
+            None => metrics,
+        };
+    }
+    if let Some(journal) = &run.journal {
+        let own = config.radio.as_ref().map(|radio| radio.journal(journal));
+        config.journal = Some(own.unwrap_or_else(|| journal.clone()));
+    }
+    Ok(())
 }
 
 /// Checks a file as the agent reads it, without its machine. Whose file it is matters to the agent only.
@@ -81,30 +125,65 @@ fn check(asked: &AgentCheck, verbosity: Verbosity) -> Result<(), CliError> {
     let file = asked.config.display().to_string();
     let text = std::fs::read_to_string(&asked.config)
         .map_err(|error| CliError::Input(format!("{file} cannot be read: {error}")))?;
-    let config = Config::read(&file, &text)?;
-    // Values that only together are wrong have no line.
-    config.check().map_err(|error| CliError::Input(format!("{file}: {error}")))?;
+    let configs = Config::read_all(&file, &text)?;
     if verbosity.json {
-        let rules: Vec<&str> = config.rules.iter().map(|rule| rule.name.as_str()).collect();
-        return Ok(output::json(&serde_json::json!({ "scheme": config.scheme.name(), "rules": rules }))?);
+        let one = |config: &Config| {
+            let rules: Vec<&str> = config.rules.iter().map(|rule| rule.name.as_str()).collect();
+            serde_json::json!({ "interfaces": config.interfaces, "scheme": config.scheme.name(), "rules": rules })
+        };
+        let radios: Vec<_> = configs.iter().map(one).collect();
+        return Ok(output::json(&serde_json::json!({ "radios": radios }))?);
     }
-    let rules = match config.rules.len() {
-        0 => "no protected flows".to_owned(),
-        1 => "1 protected flow".to_owned(),
-        count => format!("{count} protected flows"),
+    let described = |config: &Config| {
+        let rules = match config.rules.len() {
+            0 => "no protected flows".to_owned(),
+            1 => "1 protected flow".to_owned(),
+            count => format!("{count} protected flows"),
+        };
+        format!("scheme {}, {rules}", config.scheme.name())
     };
-    Ok(output::say(verbosity, &format!("{file} is valid: scheme {}, {rules}\n", config.scheme.name()))?)
+    let text = match configs.as_slice() {
+        [config] => format!("{file} is valid: {}\n", described(config)),
+        several => {
+            let lines = several
+                .iter()
+                .map(|config| format!("  {}: {}\n", config.interfaces.join(", "), described(config)));
+            format!("{file} is valid: {} radios\n{}", several.len(), lines.collect::<String>())
+        }
+    };
+    Ok(output::say(verbosity, &text)?)
 }
 
-/// The parent: checks, explains, and watches over the part that holds packets.
+/// The parent: checks, explains, and watches over the part that holds packets, of each radio.
 fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
-    let config = configuration(run)?;
+    let mut configs = configurations(run)?;
+    if configs.len() > 1 {
+        return radios::start(run, configs, verbosity);
+    }
+    let Some(config) = configs.pop() else { return Ok(()) };
+    if run.dry_run {
+        return Ok(output::print(&Plan::new(config)?.to_text())?);
+    }
+    // To remove rules is all that is left to do. What cannot be given up stays.
+    let started = || {
+        let _ = privileges::keep_only(&[Capability::NetworkAdministration]);
+        interrupt::listen();
+    };
+    watch_over(run, config, verbosity, started)
+}
+
+/// Runs the part that holds a radio's packets until it ends. `started` is called once it runs.
+fn watch_over(
+    run: &AgentRun,
+    config: Config,
+    verbosity: Verbosity,
+    started: impl FnOnce(),
+) -> Result<(), CliError> {
     let patience = config.watchdog;
+    // The worker has our arguments.
+    let radio = config.radio.as_ref().filter(|_| run.radio.is_none()).map(|radio| radio.name.clone());
     let plan = Plan::new(config)?;
     let owner = plan.owner().to_owned();
-    if run.dry_run {
-        return Ok(output::print(&plan.to_text())?);
-    }
     // Before anything is changed: the end of this process removes the agent's rules.
     let _only = datapath::only_agent_of(plan.radio(), Process::Watches)?;
     if !verbosity.quiet && !verbosity.json {
@@ -112,11 +191,9 @@ fn start(run: &AgentRun, verbosity: Verbosity) -> Result<(), CliError> {
     }
     let mut worker = this_command()?;
     worker.arg("--worker");
-    // To remove rules is all that is left to do. What cannot be given up stays.
-    let started = || {
-        let _ = privileges::keep_only(&[Capability::NetworkAdministration]);
-        interrupt::listen();
-    };
+    if let Some(radio) = radio {
+        worker.args(["--radio", &radio]);
+    }
     // Packets shall not wait for a queue that nobody reads.
     let bypass = || {
         let _ = nftables::remove_leftovers(&owner);
@@ -149,13 +226,17 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     let config = configuration(run)?;
     let shared = datapath::shared();
     let metrics = config.metrics;
+    let own_folder = |folder: &PathBuf| {
+        config.radio.as_ref().map_or_else(|| folder.clone(), |radio| folder.join(&radio.name))
+    };
+    let record = run.record.as_ref().map(own_folder);
     let plan = Plan::new(config)?;
     // Held until this process ends.
     let _only = datapath::only_agent_of(plan.radio(), Process::Holds)?;
     let mut heart = Heartbeat::new();
     let mut timeline = Timeline::default();
     let mut beat = || {
-        if run.record.is_some() {
+        if record.is_some() {
             timeline.note(&http::current(&shared));
         }
         heart.beat()
@@ -180,7 +261,7 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
         secret: secret(),
     };
     let result = plan.run(around);
-    if let Some(folder) = &run.record {
+    if let Some(folder) = &record {
         airbound_agent::record::write(folder, &http::current(&shared), &timeline)?;
     }
     Ok(result?)

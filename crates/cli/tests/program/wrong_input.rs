@@ -174,3 +174,34 @@ fn a_configuration_is_checked_without_wifi() {
     let sentence = place.refuse(&["agent", "check", "agent.toml"]);
     assert!(sentence.contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s"), "{sentence}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_file_of_two_radios_is_checked() {
+    let place = Place::new();
+    let radio = |name: &str, keys: &str| format!("[[radio]]\ninterface = \"{name}\"\n{keys}");
+    let rule = "[[radio.protect]]\nname = \"vr\"\nmatch = \"udp dport 9944\"\nlatency = \"20 ms\"\n";
+    let two = |keys: &str| format!("scheme = \"linux\"\n{}{}", radio("wlan0", ""), radio("wlan1", keys));
+    std::fs::write(place.path("agent.toml"), two(&format!("scheme = \"last-pq\"\n{rule}"))).expect("written");
+    assert_eq!(
+        place.succeed(&["agent", "check", "agent.toml"]),
+        "agent.toml is valid: 2 radios\n  wlan0: scheme linux, no protected flows\n  wlan1: scheme last-pq, 1 protected flow\n"
+    );
+    let json = place.json(&["agent", "check", "agent.toml", "--json"]);
+    assert_eq!(json["radios"][1]["interfaces"][0], "wlan1", "{json}");
+    assert_eq!(json["radios"][1]["rules"][0], "vr", "{json}");
+    let run =
+        |option: &str, name: &str| place.refuse(&["agent", "run", "--config", "agent.toml", option, name]);
+    let sentence = run("--radio", "wlan2");
+    assert!(sentence.contains("--radio \"wlan2\" is unknown; the file names wlan0, wlan1"), "{sentence}");
+    let sentence = run("--iface", "wlan2");
+    assert!(sentence.contains("--iface does not apply to a file of several radios"), "{sentence}");
+    let sentence = run("--metrics", "127.0.0.1:65535");
+    assert!(sentence.contains("--metrics is 127.0.0.1:65535, and radio wlan1 would"), "{sentence}");
+    std::fs::write(place.path("agent.toml"), two("latency = \"9 ms\"\n")).expect("written");
+    let sentence = place.refuse(&["agent", "check", "agent.toml"]);
+    assert!(sentence.contains("agent.toml:6: unknown field `latency`"), "{sentence}");
+    std::fs::write(place.path("agent.toml"), two("").replace("wlan1", "wlan0")).expect("written");
+    let sentence = place.refuse(&["agent", "check", "agent.toml"]);
+    assert!(sentence.contains("agent.toml:5: radio.interface \"wlan0\" occurs twice"), "{sentence}");
+}
