@@ -155,7 +155,7 @@ mod tests {
             (demand.flow.as_str(), demand.latency, demand.percentile),
             ("vr", Span::from_millis(20), 99.0)
         );
-        assert_eq!(Demand::parse("vr=8 ms").map(|demand| demand.percentile), Ok(DEFAULT_PERCENTILE));
+        assert_eq!(Demand::parse("vr=8 ms").map(|demand| demand.percentile), Ok(95.0));
     }
 
     #[test]
