@@ -4,9 +4,21 @@
 import re
 import sys
 
+
+
+def refuse(sentence):
+    print(f"picture: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
 if len(sys.argv) != 2:
-    sys.exit("usage: scripts/picture.py REPORT.html > PICTURE.svg")
-page = open(sys.argv[1], encoding="utf-8").read()
+    refuse("one argument is taken, the report.html of a comparison")
+try:
+    page = open(sys.argv[1], encoding="utf-8").read()
+except (OSError, UnicodeDecodeError) as error:
+    refuse(f"{sys.argv[1]} cannot be read: {error}")
+if "<h2 id=\"part-2\">" not in page or "<svg class=\"plot\"" not in page:
+    refuse(f"{sys.argv[1]} has no plot of latencies; take the report.html of a comparison")
 figure = page[page.index('<figure', page.index("<h2 id=\"part-2\">")):]
 legend = re.findall(r'<span class="key (s\d)"[^>]*>.*?</svg> (.*?)</span>', figure[: figure.index('class="plots"')])
 plot = re.search(r"<svg class=\"plot\".*?</svg>", figure, re.S).group(0)

@@ -3,7 +3,7 @@
 use super::cost::largest;
 use super::judged::{Choice, Judged, empty, named};
 use super::keep::{DemandResult, Keeping, worst_played};
-use super::rules::{EQUAL, PLAYABLE, SPOILED};
+use super::rules::{EQUAL, SPOILED};
 use super::{listed, percent, plain};
 use crate::comparison::Comparison;
 use crate::grid::number;
@@ -207,7 +207,6 @@ fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
     }
     let worst = comparison.schemes.iter().filter_map(|scheme| worst_played(comparison, scheme));
     let (group, share) = worst.reduce(|least, other| if other.1 < least.1 { other } else { least })?;
-    debug_assert!(100.0 * share > PLAYABLE.threshold);
     let frames = comparison.example(group).is_some_and(|flow| flow.fps.is_some());
     let what = if frames { "frames" } else { "packets" };
     let under = if schemes.len() > 1 { "under every scheme " } else { "" };
