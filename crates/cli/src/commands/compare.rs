@@ -55,7 +55,7 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
         why: compare.why,
         members: compare.effort.members,
         open: compare.open,
-        more: (!compare.full).then_some("--full"),
+        more: (!compare.full).then(|| "--full".to_owned()),
     };
     self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
 }
@@ -71,7 +71,7 @@ struct Tried {
 }
 
 /// Parts of a comparison that are asked for.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Shown {
     /// A test of the bottleneck.
     pub(super) why: bool,
@@ -80,7 +80,7 @@ pub(super) struct Shown {
     /// The report in the browser.
     pub(super) open: bool,
     /// The option or command that shows all, where several schemes are to fit a screen.
-    pub(super) more: Option<&'static str>,
+    pub(super) more: Option<String>,
 }
 
 /// The comparison for the terminal: of several schemes a screen, which names `more` for all, else all.
@@ -129,7 +129,7 @@ pub(super) fn matrix(
     if verbosity.json {
         return Ok(output::json(&results(&finished, tried, folder, &report))?);
     }
-    let mut text = text(finished.comparison, shown.members, shown.more);
+    let mut text = text(finished.comparison, shown.members, shown.more.as_deref());
     if let Some(tried) = &tried {
         text += "\n";
         text += &tried.why.as_ref().map_or_else(

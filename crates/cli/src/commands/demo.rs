@@ -16,8 +16,11 @@ pub(super) fn demo(demo: &Demo, verbosity: Verbosity) -> Result<(), CliError> {
     let matrix = Matrix::of(&opened, opened.schemes(&opened.scenario.schemes)?);
     airbound_runs::folder::check(&demo.out)?;
     output::say(verbosity, &format!("{}\n{}\n\n", opened.scenario.title, opened.scenario.description))?;
-    let shown =
-        compare::Shown { open: demo.open, more: Some("airbound report --full"), ..Default::default() };
+    let shown = compare::Shown {
+        open: demo.open,
+        more: Some(format!("airbound report {} --full", demo.out.display())),
+        ..Default::default()
+    };
     compare::matrix(&opened, &matrix, shown, jobs::threads(demo.jobs), &demo.out, verbosity)?;
     Ok(output::say(verbosity, "\nThe same with your own values: airbound compare vr-congested --help\n")?)
 }
