@@ -22,7 +22,9 @@ use crate::flow::{ACCESS_POINT, EndpointId, Flow, flow_id};
 use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{FlowMeter, Meters};
-use crate::network::{Beacons, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter};
+use crate::network::{
+    Beacons, CollisionDomain, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter,
+};
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
 use crate::site::Site;
@@ -38,7 +40,7 @@ use airbound_scenario::{self as scenario, Edca, Form, MissedBlockAck, Path, Sche
 
 impl Blueprint<'_> {
     /// Builds all parts of the simulation.
-    pub(crate) fn parts(&self) -> Result<Parts, BuildError> {
+    fn parts(&self) -> Result<Parts, BuildError> {
         let scenario = self.scenario;
         let measured_from = Instant::ZERO + scenario.warm_up;
         let end = measured_from + scenario.duration;
@@ -90,14 +92,6 @@ impl Blueprint<'_> {
         let links = scenario.stations.iter().zip(0..);
         let links = links.map(|(station, link)| station.propagation(&scenario.air, path, self.seed, link));
         let links = Links::new(links, &scenario.interferences, self.channel.seed);
-        let medium = match scenario.pipe() {
-            Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
-            // The first network of a channel brings it.
-            None if self.channel.place == 0 && self.whole.has_frames(self.channel.number) => {
-                Medium::Partial(Box::new(self.channel_of_frames(nodes)))
-            }
-            None => Medium::Channel(Channel::new(scenario.air.phy_config(), scenario.air.eifs)),
-        };
         let contention = (0..nodes).map(|node| {
             let reception = Stream::new(self.seed, Purpose::Reception, node as u64);
             (Category::ALL.map(|category| self.edcaf(node, category)), reception)
@@ -115,10 +109,8 @@ impl Blueprint<'_> {
         let saving = scenario.stations.iter().map(|station| station.power_save);
         let dozers = Dozers::new(std::iter::once(None).chain(saving).collect(), null);
         Ok(Parts {
-            end,
             dozers,
             transmitters: built,
-            medium,
             contention: contention.collect(),
             links,
             tree,
@@ -136,6 +128,24 @@ impl Blueprint<'_> {
                 .as_ref()
                 .is_some_and(|radio| radio.missed_block_ack == MissedBlockAck::Request),
         })
+    }
+
+    /// The collision domain of the network's channel, without networks, and the parts of this one.
+    pub(crate) fn domain(&self) -> Result<(CollisionDomain, Parts), BuildError> {
+        let parts = self.parts()?;
+        let end = Instant::ZERO + self.scenario.warm_up + self.scenario.duration;
+        Ok((CollisionDomain::new(self.medium(parts.transmitters.len()), end), parts))
+    }
+
+    /// The medium of the network's channel, of at least `nodes` transmitters.
+    fn medium(&self, nodes: usize) -> Medium {
+        match self.scenario.pipe() {
+            Some(link) => Medium::Pipe(Pipe::new(Capacity::new(Arc::clone(&link.trace)))),
+            None if self.whole.has_frames(self.channel.number) => {
+                Medium::Partial(Box::new(self.channel_of_frames(nodes)))
+            }
+            None => Medium::Channel(Channel::new(self.scenario.air.phy_config(), self.scenario.air.eifs)),
+        }
     }
 
     /// The channel, on which each frame is on the air by itself, of at least `nodes` transmitters.

@@ -13,7 +13,7 @@ use crate::endpoint::{AnyEndpoint, Outgoing};
 use crate::error::BuildError;
 use crate::flow::EndpointId;
 use crate::flow::flow_id;
-use crate::network::Network;
+use crate::network::{Domains, Network};
 use crate::packet::Kind;
 use crate::plugins::Plugins;
 use airbound_scenario::{Datagrams, Scenario, Traffic};
@@ -41,7 +41,7 @@ struct Lane {
 
 /// A network that carries external packets with content of type `C`.
 pub struct Live<C> {
-    pub(crate) network: Network,
+    pub(crate) domains: Domains,
     lanes: Vec<Lane>,
     /// Content of packets in transit, by tag, with the index of its flow.
     contents: Vec<Option<(usize, C)>>,
@@ -83,33 +83,38 @@ impl<C> Live<C> {
         let channel = SharedChannel::alone(seed);
         let (scheme, whole) = (&scenario.scheme, &scenario);
         let blueprint = Blueprint { scenario: whole, whole, scheme, plugins, seed, channel };
-        let mut parts = blueprint.parts()?;
+        let (domain, mut parts) = blueprint.domain()?;
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));
         for lane in &lanes {
             parts.flows[lane.flow].endpoint = Some(endpoint);
             parts.meters.flows[lane.flow].leave_latency_out();
         }
-        let network = Network::new(parts);
-        Ok(Self { network, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
+        let domains = Domains::new(vec![domain.with(parts)]);
+        Ok(Self { domains, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
+    }
+
+    /// Its network.
+    pub(crate) fn network(&self) -> Option<&Network> {
+        self.domains.networks().next()
     }
 
     /// The present simulated time.
     #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.network.now
+    pub fn now(&self) -> Instant {
+        self.domains.now()
     }
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        self.network.next_event()
+        self.domains.next_event()
     }
 
     /// Events processed so far, transmissions included.
     #[must_use]
-    pub const fn processed(&self) -> u64 {
-        self.network.processed()
+    pub fn processed(&self) -> u64 {
+        self.domains.processed()
     }
 
     /// Sends a packet of `size` bytes from the IP header on into the external flow with index `flow`, now.
@@ -123,17 +128,18 @@ impl<C> Live<C> {
         let number = lane.next;
         lane.next += 1;
         let flow = flow_id(lane.flow);
-        self.network.send(Outgoing { flow, number, kind: Kind::Datagram, tag: tag as u64, size });
+        let outgoing = Outgoing { flow, number, kind: Kind::Datagram, tag: tag as u64, size };
+        self.domains.act(0, |network, shared| network.send(shared, outgoing));
     }
 
     /// Advances until `until` or the end of the run, whichever comes first.
     pub fn advance(&mut self, until: Instant) {
-        self.network.advance(until);
+        self.domains.advance(until);
     }
 
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
-        self.network.take_fates(&mut self.carried);
+        self.domains.networks_mut().for_each(|network| network.take_fates(&mut self.carried));
         for TaggedFate { tag, at, lost, .. } in self.carried.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {

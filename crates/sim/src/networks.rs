@@ -10,7 +10,7 @@ use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, Ru
 use crate::blueprint::{Blueprint, SharedChannel};
 use crate::error::BuildError;
 use crate::measure::{Event, Events, Figures, Observer};
-use crate::network::{Domains, Network};
+use crate::network::{CollisionDomain, Domains};
 use crate::plugins::Plugins;
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::{self as scenario, Scenario, Scheme};
@@ -85,7 +85,7 @@ pub(crate) fn build(
             seed,
             channel: SharedChannel::alone(seed),
         };
-        let parts = blueprint.parts()?;
+        let (domain, parts) = blueprint.domain()?;
         let flows = parts.flows.iter().map(|flow| flow.name.clone()).collect();
         let member = Member {
             name: None,
@@ -94,11 +94,11 @@ pub(crate) fn build(
             numbers: Numbers { own: scenario.flows.len() as u32, ..Numbers::default() },
             stations: scenario.stations.len(),
         };
-        let domains = Domains::new(vec![vec![Network::new(parts)]]);
+        let domains = Domains::new(vec![domain.with(parts)]);
         return Ok(Built { domains, members: vec![member], flows });
     }
     let channels = scenario.channels();
-    let mut built: Vec<Vec<Network>> = channels.iter().map(|_| Vec::new()).collect();
+    let mut built: Vec<Option<CollisionDomain>> = channels.iter().map(|_| None).collect();
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); channels.len()];
     // As in a single network, the flows of the scenario come first.
     let mut flows: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -122,7 +122,7 @@ pub(crate) fn build(
             },
         };
         numbers.own = blueprint.scenario.flows.len() as u32;
-        let parts = blueprint.parts()?;
+        let (domain, parts) = blueprint.domain()?;
         members[channel].push(Member {
             name: Some(network.name.clone()),
             channel: network.channel,
@@ -133,14 +133,11 @@ pub(crate) fn build(
         numbers.flows += numbers.own;
         numbers.stations += blueprint.scenario.stations.len() as u16;
         flows.extend(parts.flows.iter().skip(numbers.own as usize).map(|flow| flow.name.clone()));
-        let simulation = match built[channel].last_mut() {
-            Some(last) => Network::sharing(parts, last),
-            None => Network::new(parts),
-        };
-        built[channel].push(simulation);
+        // The first network of a channel brings it.
+        built[channel] = Some(built[channel].take().unwrap_or(domain).with(parts));
     }
     let members = members.into_iter().flatten().collect();
-    Ok(Built { domains: Domains::new(built), members, flows })
+    Ok(Built { domains: Domains::new(built.into_iter().flatten().collect()), members, flows })
 }
 
 /// Attaches the observer to the networks of a run. A lone network holds it itself, and `None` is returned; several networks share an

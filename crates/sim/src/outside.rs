@@ -12,7 +12,7 @@ use crate::endpoint::Outgoing;
 use crate::endpoint::external::TaggedFate;
 use crate::flow::{Direction, flow_id};
 use crate::measure::DemandMeter;
-use crate::network::{Domains, Network};
+use crate::network::{Domains, Network, Shared};
 use crate::networks::Member;
 use crate::packet::Kind;
 use crate::run::{Engine, Run};
@@ -32,8 +32,8 @@ pub struct Passed {
 
 impl Run {
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never, and for a conference.
-    pub fn next_event(&mut self) -> Instant {
-        match &mut self.engine {
+    pub fn next_event(&self) -> Instant {
+        match &self.engine {
             Engine::Networks(domains, _) => domains.next_event(),
             Engine::Conference(_) => Instant::MAX,
         }
@@ -52,8 +52,8 @@ impl Run {
 
     /// The same with a packet that queues may mark ([`Kind::Capable`]), or that was marked before.
     pub fn push_as(&mut self, kind: Kind, flow: usize, number: u64, tag: u64, size: ByteCount) {
-        self.in_network(flow, |network, own| {
-            network.send(Outgoing { flow: flow_id(own), number, kind, tag, size });
+        self.in_network(flow, |network, shared, own| {
+            network.send(shared, Outgoing { flow: flow_id(own), number, kind, tag, size });
         });
     }
 
@@ -87,19 +87,19 @@ impl Run {
         if let Some(known) = self.info.flows.get_mut(flow) {
             name.clone_into(known);
         }
-        let set = self.in_network(flow, |network, own| {
+        let set = self.in_network(flow, |network, shared, own| {
             let parts = &mut network.parts;
             let meter = demand.map(|demand| DemandMeter::new(DemandSchedule::always(demand)));
             parts.meters.flows[own].wake(name, meter);
             parts.flows[own].name = name.to_owned();
-            set_demand(network, own, demand)
+            set_demand(network, shared.now, own, demand)
         });
         set.unwrap_or(Ok(()))
     }
 
     /// Number of seconds so far with acknowledged packets of a flow under a demand; `None` for flows without one.
     pub fn demand_seconds(&mut self, flow: usize) -> Option<u64> {
-        let seconds = |network: &mut Network, own: usize| {
+        let seconds = |network: &mut Network, _: &mut Shared, own: usize| {
             network.parts.meters.flows.get(own)?.demand().map(DemandMeter::seconds)
         };
         self.in_network(flow, seconds).flatten()
@@ -110,27 +110,28 @@ impl Run {
     /// # Errors
     /// The reason why not.
     pub fn try_demand(&mut self, flow: usize, demand: Demand) -> Result<(), ConfigError> {
-        let tried = self.in_network(flow, |network, own| {
-            set_demand(network, own, Some(demand))?;
-            set_demand(network, own, None)
+        let tried = self.in_network(flow, |network, shared, own| {
+            set_demand(network, shared.now, own, Some(demand))?;
+            set_demand(network, shared.now, own, None)
         });
         tried.unwrap_or(Ok(()))
     }
 
     /// Makes the present the end of the run.
     pub fn end_now(&mut self) {
-        let now = self.now();
         let Engine::Networks(domains, _) = &mut self.engine else { return };
-        for network in domains.networks_mut() {
-            self.duration = network.end_at(now);
-        }
+        self.duration = domains.end_now();
     }
 
     /// Calls `act` with the network of a flow, and the flow's number there; `None` if there is no such flow.
-    fn in_network<T>(&mut self, flow: usize, act: impl FnOnce(&mut Network, usize) -> T) -> Option<T> {
+    fn in_network<T>(
+        &mut self,
+        flow: usize,
+        act: impl FnOnce(&mut Network, &mut Shared, usize) -> T,
+    ) -> Option<T> {
         let Engine::Networks(domains, members) = &mut self.engine else { return None };
         let (number, own) = place(domains, members, flow)?;
-        domains.act(number, |network| act(network, own))
+        domains.act(number, |network, shared| act(network, shared, own))
     }
 }
 
@@ -141,12 +142,16 @@ fn place(domains: &Domains, members: &[Member], flow: usize) -> Option<(usize, u
     Some((number, flow - member.flows().start))
 }
 
-fn set_demand(network: &mut Network, flow: usize, demand: Option<Demand>) -> Result<(), ConfigError> {
+fn set_demand(
+    network: &mut Network,
+    now: Instant,
+    flow: usize,
+    demand: Option<Demand>,
+) -> Result<(), ConfigError> {
     let details = &network.parts.flows[flow];
     let sender = match details.direction {
         Direction::Down => crate::flow::ACCESS_POINT,
         Direction::Up => details.station,
     };
-    let now = network.now;
     network.parts.transmitters[sender.index()].link.set_demand(now, flow_id(flow), demand)
 }

@@ -167,14 +167,13 @@ impl Run {
         };
         domains.advance(Instant::MAX);
         domains.take_in_all();
-        let mut events = 0;
+        let events = domains.processed();
         let mut parts = Vec::new();
         let mut observer: Box<dyn Observer> = Box::new(NoObserver);
         for network in domains.networks_mut() {
             network.check_conservation()?;
             network.note_found();
             network.end_frames();
-            events += network.processed();
         }
         for (member, mut network) in members.iter().zip(domains.into_networks()) {
             parts.push((member, network.parts.meters.figures(member.stations(&self.info))));

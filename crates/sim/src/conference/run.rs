@@ -14,12 +14,11 @@ use airbound_wifi::Category;
 
 use super::measure::WayMeter;
 use super::tables::{Numbered, Tables};
-use super::{AccessSpec, AirSpec, Conference, ConferenceSpec, Link, PacketId};
+use super::{AccessSpec, AirSpec, Conference, ConferenceSpec, Link};
 use crate::blueprint::slot_config;
 use crate::error::BuildError;
-use crate::live::Live;
 use crate::measure::Figures;
-use crate::network::Imbalance;
+use crate::network::{Imbalance, Network};
 use crate::networks::Audience;
 use crate::outcome::Outcome;
 use crate::path::{PipeSpec, Way};
@@ -91,7 +90,7 @@ impl ConferenceRun {
             session.flat_map(|session| &session.clients).flat_map(|client| [client.down(), client.up()]);
         let own = self.scenario.flows.iter().map(|flow| flow.name.clone());
         let skipped = 2 * self.on_air() + self.scenario.flows.len();
-        let others = self.network().into_iter().flat_map(|air| &air.network.parts.flows).skip(skipped);
+        let others = self.network().into_iter().flat_map(|air| &air.parts.flows).skip(skipped);
         let others = others.map(|flow| flow.name.clone());
         clients.chain(own).chain(others).collect()
     }
@@ -111,7 +110,9 @@ impl ConferenceRun {
             let others = clients as u32..info.flows.len() as u32;
             let flows = own.chain(others).collect();
             let numbered = Numbered { audience: audience.clone(), flows, total };
-            air.network.parts.meters.observe(Box::new(numbered));
+            if let Some(network) = air.domains.networks_mut().next() {
+                network.parts.meters.observe(Box::new(numbered));
+            }
         }
         if audience.wants().packets {
             self.conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
@@ -123,16 +124,16 @@ impl ConferenceRun {
         self.clients.iter().filter(|client| matches!(client.access, Access::Station(_))).count()
     }
 
-    fn network(&self) -> Option<&Live<PacketId>> {
+    fn network(&self) -> Option<&Network> {
         match self.conference.links.first() {
-            Some(Link::Air(air)) => Some(air),
+            Some(Link::Air(air)) => air.network(),
             _ => None,
         }
     }
 
     /// The state of the network's controllers and queues, if there is one.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.network().map(|air| Snapshot::of(&air.network)).unwrap_or_default()
+        self.network().map(Snapshot::of).unwrap_or_default()
     }
 
     /// The present simulated time.
@@ -165,13 +166,14 @@ impl ConferenceRun {
         for link in std::mem::take(&mut self.conference.links) {
             if let Link::Air(mut link) = link {
                 events += link.processed();
-                let network = &mut link.network;
-                network.advance(Instant::MAX);
-                network.take_in_all();
-                network.check_conservation()?;
-                network.note_found();
-                network.end_frames();
-                air = Some(network.parts.meters.figures(&stations));
+                link.domains.advance(Instant::MAX);
+                link.domains.take_in_all();
+                for network in link.domains.networks_mut() {
+                    network.check_conservation()?;
+                    network.note_found();
+                    network.end_frames();
+                    air = Some(network.parts.meters.figures(&stations));
+                }
             }
         }
         let mut flows = Vec::new();

@@ -9,7 +9,7 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::transmitter::InHardware;
-use super::{Event, Network};
+use super::{Event, Network, Shared};
 use crate::endpoint::tcp::LEFT;
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId};
@@ -58,7 +58,13 @@ impl AgreementId {
 
 impl Network {
     /// Passes the MPDUs that `arrived` to the receiver's reordering buffer, and on from there.
-    pub(super) fn receive(&mut self, one: &OnAir, done: &InHardware, arrived: AckBitmap) {
+    pub(super) fn receive(
+        &mut self,
+        shared: &mut Shared,
+        one: &OnAir,
+        done: &InHardware,
+        arrived: AckBitmap,
+    ) {
         let link = self.parts.tree.link(one.node, done.descriptor.station);
         let agreement = AgreementId::of(link, &done.descriptor);
         let mut arrivals = std::mem::take(&mut self.arrivals);
@@ -97,32 +103,32 @@ impl Network {
             }
             let buffer = &mut self.recipients[agreement.index()].reorder;
             if !in_order || buffer.passes(mpdu.sequence) {
-                self.deliver(&arrival, received);
+                self.deliver(shared, &arrival, received);
                 continue;
             }
             let rejected = buffer.receive(mpdu.sequence, arrival, received, |item| arrivals.push(item));
             if let Some(late) = rejected {
-                self.forget(&late.packet, DropReason::Late);
-                self.parts.meters.on_dropped(self.now, &late.packet, DropReason::Late);
+                self.forget(shared, &late.packet, DropReason::Late);
+                self.parts.meters.on_dropped(shared.now, &late.packet, DropReason::Late);
             }
-            self.deliver_all(&mut arrivals, received);
+            self.deliver_all(shared, &mut arrivals, received);
         }
         self.arrivals = arrivals;
-        self.schedule_release(agreement);
+        self.schedule_release(shared, agreement);
         if let Some(first) = sensed.first()
             && let Some(id) = self.parts.flows[first.flow.0 as usize].endpoint
         {
-            let now = self.now;
+            let now = shared.now;
             let (station, ppdu_end, rate) = (first.to, one.timing.ppdu_end, one.rate.bit_rate());
             let reception = Reception { station, ppdu_end, rate, packets: &sensed, companions };
-            self.call(id, |endpoint, out| endpoint.on_reception(now, &reception, out));
+            self.call(shared, id, |endpoint, out| endpoint.on_reception(now, &reception, out));
         }
         sensed.clear();
         self.sensed = sensed;
     }
 
     /// Reports the transmission of segments to the connections that sent them here, which send more after the exchange.
-    pub(super) fn note_left(&mut self, one: &OnAir, done: &InHardware) {
+    pub(super) fn note_left(&mut self, shared: &mut Shared, one: &OnAir, done: &InHardware) {
         let mut last = None;
         for (place, mpdu) in done.descriptor.mpdus.iter().enumerate() {
             let packet = &mpdu.packet;
@@ -137,51 +143,56 @@ impl Network {
                 connection.on_left(packet);
                 if last != Some(id) {
                     last = Some(id);
-                    self.schedule(self.now, Event::Timer(id, LEFT));
+                    self.schedule(shared, shared.now, Event::Timer(id, LEFT));
                 }
             }
         }
     }
 
     /// Schedules the end of a receiver's wait for missing MPDUs.
-    pub(super) fn schedule_release(&mut self, id: AgreementId) {
+    pub(super) fn schedule_release(&mut self, shared: &mut Shared, id: AgreementId) {
         let agreement = &mut self.recipients[id.index()];
         // An early event schedules the next one.
         if agreement.release == Instant::MAX
             && let Some(at) = agreement.reorder.next_release()
         {
             agreement.release = at;
-            self.schedule(at, Event::Release(id));
+            self.schedule(shared, at, Event::Release(id));
         }
     }
 
     /// Handles the end of a receiver's wait for missing MPDUs.
-    pub(super) fn on_release(&mut self, id: AgreementId) {
-        let now = self.now;
+    pub(super) fn on_release(&mut self, shared: &mut Shared, id: AgreementId) {
+        let now = shared.now;
         let agreement = &mut self.recipients[id.index()];
         agreement.release = Instant::MAX;
         let mut arrivals = std::mem::take(&mut self.arrivals);
         agreement.reorder.expire(now, |item| arrivals.push(item));
-        self.deliver_all(&mut arrivals, now);
+        self.deliver_all(shared, &mut arrivals, now);
         self.arrivals = arrivals;
         // There may be another, younger hole behind this one.
-        self.schedule_release(id);
+        self.schedule_release(shared, id);
     }
 
-    pub(super) fn deliver_all(&mut self, arrivals: &mut Vec<Arrival>, released: Instant) {
+    pub(super) fn deliver_all(
+        &mut self,
+        shared: &mut Shared,
+        arrivals: &mut Vec<Arrival>,
+        released: Instant,
+    ) {
         for arrival in arrivals.drain(..) {
-            self.deliver(&arrival, released.max(arrival.received));
+            self.deliver(shared, &arrival, released.max(arrival.received));
         }
     }
 
     /// Delivers a packet that left the receiver's reordering buffer at `released`.
     #[inline]
-    pub(super) fn deliver(&mut self, arrival: &Arrival, released: Instant) {
+    pub(super) fn deliver(&mut self, shared: &mut Shared, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];
         let endpoint = flow.endpoint;
         if packet.to != flow.ends_at() {
-            self.relay(arrival, released);
+            self.relay(shared, arrival, released);
             return;
         }
         let goes_on = packet.to == ACCESS_POINT;
@@ -192,112 +203,123 @@ impl Network {
         };
         let Some(arrived) = arrived else {
             let reason = DropReason::Wire;
-            self.forget(packet, reason);
-            self.parts.meters.on_dropped(self.now, packet, reason);
+            self.forget(shared, packet, reason);
+            self.parts.meters.on_dropped(shared.now, packet, reason);
             return;
         };
         self.parts.meters.on_delivered(arrival, released, arrived);
         let Some(id) = endpoint else { return };
         if goes_on {
-            self.schedule(arrived, Event::AtServer(*packet));
+            self.schedule(shared, arrived, Event::AtServer(*packet));
         } else {
-            self.at_destination(id, packet);
+            self.at_destination(shared, id, packet);
         }
     }
 
     /// Forwards a packet towards its destination. The relay has it at the end of the exchange that carried it.
-    fn relay(&mut self, arrival: &Arrival, released: Instant) {
+    fn relay(&mut self, shared: &mut Shared, arrival: &Arrival, released: Instant) {
         let relay = arrival.packet.to;
         let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
         let before = self.parts.tree.previous_hop(relay, flow);
         let next = self.parts.tree.next_hop(relay, flow);
         self.parts.meters.on_relayed(before, arrival, released);
-        self.take_in(relay);
-        self.admit(relay, self.now, arrival.packet.onwards(next, self.now));
+        self.take_in(shared, relay);
+        self.admit(shared, relay, shared.now, arrival.packet.onwards(next, shared.now));
     }
 
-    pub(super) fn on_packet_at_server(&mut self, packet: Packet) {
+    pub(super) fn on_packet_at_server(&mut self, shared: &mut Shared, packet: Packet) {
         if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
-            self.at_destination(id, &packet);
+            self.at_destination(shared, id, &packet);
         }
     }
 
     /// Passes a packet to the endpoint of its flow.
-    fn at_destination(&mut self, id: EndpointId, packet: &Packet) {
-        let now = self.now;
-        self.call(id, |endpoint, out| endpoint.on_packet(now, packet, out));
+    fn at_destination(&mut self, shared: &mut Shared, id: EndpointId, packet: &Packet) {
+        let now = shared.now;
+        self.call(shared, id, |endpoint, out| endpoint.on_packet(now, packet, out));
     }
 
     /// Calls an endpoint and executes its answers, in order.
-    pub(super) fn call(&mut self, id: EndpointId, act: impl FnOnce(&mut AnyEndpoint, &mut Outbox<'_>)) {
+    pub(super) fn call(
+        &mut self,
+        shared: &mut Shared,
+        id: EndpointId,
+        act: impl FnOnce(&mut AnyEndpoint, &mut Outbox<'_>),
+    ) {
         let mut answers = std::mem::take(&mut self.answers);
         let parts = &mut self.parts;
         act(&mut parts.endpoints[id.index()], &mut Outbox::new(&mut answers, &mut parts.meters));
-        self.carry_out(id, &mut answers);
+        self.carry_out(shared, id, &mut answers);
         self.answers = answers;
     }
 
-    fn carry_out(&mut self, id: EndpointId, answers: &mut Vec<Answer>) {
+    fn carry_out(&mut self, shared: &mut Shared, id: EndpointId, answers: &mut Vec<Answer>) {
         for answer in answers.drain(..) {
             match answer {
-                Answer::Send(outgoing) => self.send(outgoing),
-                Answer::Wake(at, timer) => self.schedule(at, Event::Timer(id, timer)),
-                Answer::Rate(flow, rate) => self.set_rate(flow, rate),
+                Answer::Send(outgoing) => self.send(shared, outgoing),
+                Answer::Wake(at, timer) => self.schedule(shared, at, Event::Timer(id, timer)),
+                Answer::Rate(flow, rate) => self.set_rate(shared, flow, rate),
                 Answer::Admit(at, packet) => {
-                    self.admit(self.parts.flows[packet.flow.0 as usize].begins_at(), at, packet);
+                    self.admit(shared, self.parts.flows[packet.flow.0 as usize].begins_at(), at, packet);
                 }
-                Answer::Settle(station) => self.sleep(station),
+                Answer::Settle(station) => self.sleep(shared, station),
                 Answer::Ask(station, token) => {
-                    self.take_in(station);
-                    let (now, backlog) = (self.now, self.parts.transmitters[station.index()].link.backlog());
-                    self.call(id, |endpoint, out| endpoint.on_backlog(now, token, &backlog, out));
+                    self.take_in(shared, station);
+                    let (now, backlog) =
+                        (shared.now, self.parts.transmitters[station.index()].link.backlog());
+                    self.call(shared, id, |endpoint, out| endpoint.on_backlog(now, token, &backlog, out));
                 }
             }
         }
     }
 
     /// Changes the rate of the constant source of a flow.
-    fn set_rate(&mut self, flow: FlowId, rate: BitRate) {
+    fn set_rate(&mut self, shared: &mut Shared, flow: FlowId, rate: BitRate) {
         let parts = &mut self.parts;
         let node = parts.flows[flow.0 as usize].begins_at();
-        parts.transmitters[node.index()].ingress.set_rate(flow.0 as usize, self.now, rate, &mut parts.meters);
+        parts.transmitters[node.index()].ingress.set_rate(
+            flow.0 as usize,
+            shared.now,
+            rate,
+            &mut parts.meters,
+        );
     }
 
     /// Starts all endpoints. Those that begin at the same time start in the order of transports.
-    pub(super) fn begin_endpoints(&mut self) {
+    pub(super) fn begin_endpoints(&mut self, shared: &mut Shared) {
         let endpoints = &self.parts.endpoints;
         let mut order: Vec<usize> = (0..endpoints.len()).collect();
         order.sort_by_key(|number| endpoints[*number].precedence());
         for number in order {
-            self.call(EndpointId::new(number), |endpoint, out| endpoint.begin(out));
+            self.call(shared, EndpointId::new(number), |endpoint, out| endpoint.begin(out));
         }
     }
 
-    pub(super) fn on_timer(&mut self, id: EndpointId, timer: Timer) {
-        let now = self.now;
-        self.call(id, |endpoint, out| endpoint.on_timer(now, timer, out));
+    pub(super) fn on_timer(&mut self, shared: &mut Shared, id: EndpointId, timer: Timer) {
+        let now = shared.now;
+        self.call(shared, id, |endpoint, out| endpoint.on_timer(now, timer, out));
     }
 
     /// Sends a packet of a flow from the end where the flow begins.
-    pub(crate) fn send(&mut self, outgoing: Outgoing) {
+    pub(crate) fn send(&mut self, shared: &mut Shared, outgoing: Outgoing) {
         let Outgoing { flow, number, kind, tag, size } = outgoing;
         let details = &self.parts.flows[flow.0 as usize];
         let (node, category) = (details.begins_at(), details.category);
         let header = Header { flow, to: self.parts.tree.next_hop(node, details), category };
-        let packet = Packet::new(header, number, kind, tag, size, self.now);
+        let packet = Packet::new(header, number, kind, tag, size, shared.now);
         match details.direction {
             Direction::Down => {
                 let ingress = &mut self.parts.transmitters[ACCESS_POINT.index()].ingress;
                 let arrival = ingress.push(packet, &mut self.parts.meters);
                 match arrival {
-                    None => self.forget(&packet, DropReason::Wire),
-                    Some(at) if !self.is_ready(ACCESS_POINT, category) => {
-                        self.wake_at(ACCESS_POINT, at);
+                    None => self.forget(shared, &packet, DropReason::Wire),
+                    Some(at) if !self.is_ready(shared, ACCESS_POINT, category) => {
+                        self.wake_at(shared, ACCESS_POINT, at);
                     }
                     Some(_) => {}
                 }
             }
-            Direction::Up => self.originate(node, packet),
+            Direction::Up => self.originate(shared, node, packet),
         }
     }
 
@@ -312,13 +334,13 @@ impl Network {
     }
 
     /// Frees the content of a packet that is lost for good.
-    pub(super) fn forget(&mut self, packet: &Packet, reason: DropReason) {
+    pub(super) fn forget(&mut self, shared: &mut Shared, packet: &Packet, reason: DropReason) {
         let parts = &mut self.parts;
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
             let counts = &mut Counts::new(&mut parts.meters);
-            parts.endpoints[id.index()].on_lost(self.now, packet, reason, counts);
+            parts.endpoints[id.index()].on_lost(shared.now, packet, reason, counts);
             if self.counts_below && parts.endpoints[id.index()].counts_below() {
-                self.schedule(self.now, Event::Timer(id, LEFT));
+                self.schedule(shared, shared.now, Event::Timer(id, LEFT));
             }
         }
     }

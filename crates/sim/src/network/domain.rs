@@ -1,236 +1,231 @@
-//! Several networks in one run: those on one channel form a collision domain, those on different channels do not hear each other.
+//! The collision domains of a run: the networks on one channel share its medium, those on different channels do not hear each other.
 //!
-//! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. The networks of a domain
-//! share one medium, which is lent to the acting network; the numbers of a network's transmitters on it are contiguous. All networks
-//! have the same clock.
+//! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. What a channel's networks
+//! share is lent to the one that acts; the numbers of a network's transmitters on the medium are contiguous.
 
 use airbound_air::channel::{AccessId, TxId};
 use airbound_air::partial::PartialChannel;
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 
-use super::{Medium, Network};
+use super::{Event, Medium, Network, Parts};
+use crate::agenda::Agenda;
 use crate::flow::ACCESS_POINT;
 
-/// The networks on one channel, which all hear each other.
+/// What the networks on a channel share.
+pub(crate) struct Shared {
+    pub(super) medium: Medium,
+    pub(crate) now: Instant,
+    /// End of the run.
+    end: Instant,
+    agenda: Agenda<Due>,
+    /// Number of events so far, transmissions included.
+    processed: u64,
+}
+
+/// What is due at a point in time.
+pub(super) enum Due {
+    /// An event of the network with this number.
+    Event(u16, Event),
+    /// The end of the exchanges, the beacon or the interference on the air.
+    End,
+}
+
+impl Shared {
+    /// Schedules what is due before the end of the run.
+    #[inline]
+    pub(super) fn schedule(&mut self, at: Instant, due: Due) {
+        if at <= self.end {
+            self.agenda.push(at.max(self.now), due);
+        }
+    }
+
+    /// Schedules the end of what is on the air.
+    pub(super) fn schedule_end(&mut self) {
+        if let Some(end) = self.medium.busy_until(TxId(0)) {
+            self.schedule(end, Due::End);
+        }
+    }
+
+    /// The channel, if its transmitters do not all hear each other.
+    fn partial(&mut self) -> Option<&mut PartialChannel> {
+        match &mut self.medium {
+            Medium::Partial(channel) => Some(channel),
+            _ => None,
+        }
+    }
+}
+
+/// The networks on one channel.
 pub(crate) struct CollisionDomain {
+    shared: Shared,
     networks: Vec<Network>,
-    /// The network that holds the medium; the others have an empty one.
-    holder: usize,
-    now: Instant,
     winners: Vec<AccessId>,
 }
 
-/// The next step of a domain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// An event of one network alone, by number.
-    Event(usize),
-    /// The end of the present exchange.
-    End,
-    /// A transmission.
-    Access,
-}
-
 impl CollisionDomain {
-    /// Takes the medium of the last network, on which all were built.
-    fn new(mut networks: Vec<Network>) -> Self {
-        for network in &mut networks {
-            network.alone = false;
-        }
-        let holder = networks.len().saturating_sub(1);
-        Self { networks, holder, now: Instant::ZERO, winners: Vec::new() }
+    /// An empty domain, which ends with the run.
+    pub(crate) const fn new(medium: Medium, end: Instant) -> Self {
+        let shared = Shared { medium, now: Instant::ZERO, end, agenda: Agenda::new(), processed: 0 };
+        Self { shared, networks: Vec::new(), winners: Vec::new() }
     }
 
-    /// Lends the medium to the network with this number and returns it.
-    fn acting(&mut self, number: usize) -> &mut Network {
-        if number != self.holder
-            && let Ok([holder, network]) = self.networks.get_disjoint_mut([self.holder, number])
-        {
-            std::mem::swap(&mut holder.parts.medium, &mut network.parts.medium);
-            self.holder = number;
-        }
-        &mut self.networks[number]
-    }
-
-    fn busy_until(&self) -> Option<Instant> {
-        self.networks[self.holder].parts.medium.busy_until(TxId(0))
+    /// The domain with one more network.
+    pub(crate) fn with(mut self, parts: Parts) -> Self {
+        let network = Network::new(parts, self.networks.len() as u16, &mut self.shared);
+        self.networks.push(network);
+        self
     }
 
     /// The time of the next access; a beacon precedes all data.
     fn next_access(&self) -> Instant {
-        let medium = &self.networks[self.holder].parts.medium;
         let due = self.networks.iter().filter(|network| network.beacon_is_due());
-        let due = due.map(|network| network.next_uncontended(medium)).min();
-        due.unwrap_or_else(|| medium.next_access(self.now))
+        let due = due.map(|network| network.next_uncontended(&self.shared)).min();
+        due.unwrap_or_else(|| self.shared.medium.next_access(self.shared.now))
     }
 
-    /// The next step and its time; [`Instant::MAX`] for never. At the same instant events precede accesses, in the order of the
-    /// networks.
-    fn next(&self) -> (Instant, Next) {
-        let mut next = (Instant::MAX, Next::Access);
-        for (number, network) in self.networks.iter().enumerate() {
-            let event = network.events.next();
-            if event < next.0 {
-                next = (event, Next::Event(number));
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    fn next_event(&self) -> Instant {
+        self.shared.agenda.next().min(self.next_access())
+    }
+
+    /// Executes all events until `until`, included. At the same instant events precede accesses.
+    fn advance(&mut self, until: Instant) {
+        loop {
+            let (event, access) = (self.shared.agenda.next(), self.next_access());
+            if event.min(access) > until {
+                break;
+            }
+            self.shared.processed += 1;
+            if event <= access {
+                let Some((at, due)) = self.shared.agenda.pop() else { break };
+                self.shared.now = at;
+                match due {
+                    Due::Event(network, event) => {
+                        self.act_alone(usize::from(network), |network, shared| network.handle(shared, event));
+                    }
+                    Due::End => self.end_exchanges(),
+                }
+            } else {
+                self.shared.now = access;
+                self.transmit();
             }
         }
-        let (at, other) = match self.busy_until() {
-            Some(until) => (until, Next::End),
-            None => (self.next_access(), Next::Access),
-        };
-        if at < next.0 { (at, other) } else { next }
+        self.shared.now = until;
     }
 
-    /// Executes a step.
-    fn step(&mut self, (now, next): (Instant, Next)) {
-        self.now = now;
-        match next {
-            Next::Event(number) => self.handle(number, now),
-            Next::End => self.end(now),
-            Next::Access => self.transmit(now),
+    /// Lets a network act. What it puts on an idle channel by itself, a beacon or interference, the others hear as well.
+    #[inline]
+    fn act_alone(&mut self, number: usize, act: impl FnOnce(&mut Network, &mut Shared)) {
+        let Self { shared, networks, .. } = self;
+        let is_shared = networks.len() > 1;
+        let was_busy = is_shared && shared.medium.busy_until(TxId(0)).is_some();
+        act(&mut networks[number], shared);
+        if is_shared
+            && !was_busy
+            && let Some(end) = shared.medium.busy_until(TxId(0))
+        {
+            for (_, network) in networks.iter_mut().enumerate().filter(|(other, _)| *other != number) {
+                network.note_busy(shared.now, end);
+            }
         }
     }
 
-    fn set_clocks(&mut self, now: Instant) {
-        self.now = now;
+    /// Notes a busy channel for all networks.
+    fn note_busy(&mut self, start: Instant, end: Instant) {
         for network in &mut self.networks {
-            network.now = now;
+            network.note_busy(start, end);
         }
     }
 
-    fn handle(&mut self, number: usize, now: Instant) {
-        let was_busy = self.busy_until().is_some();
-        let network = self.acting(number);
-        let Some((_, event)) = network.events.pop() else { return };
-        network.processed += 1;
-        network.now = now;
-        network.handle(event);
-        // The start of interference: common to all networks on the channel.
-        if let (false, Some(end)) = (was_busy, self.busy_until()) {
-            self.note_busy(now, end, Some(number));
-        }
-    }
-
-    /// Notes a busy channel for all networks but one.
-    fn note_busy(&mut self, start: Instant, end: Instant, but: Option<usize>) {
-        for (number, network) in self.networks.iter_mut().enumerate() {
-            if Some(number) != but {
-                network.note_busy(start, end);
-            }
-        }
-    }
-
-    /// Starts the transmission of one transmitter, or of several at the same instant, which is a collision even across networks.
-    fn transmit(&mut self, now: Instant) {
-        self.set_clocks(now);
-        if matches!(self.networks[self.holder].parts.medium, Medium::Partial(_)) {
-            self.step_partial(now);
+    /// Transmits at the time of the next access: a beacon, or a PPDU of each winner, which are a collision if there are several, even
+    /// across networks.
+    fn transmit(&mut self) {
+        if self.shared.partial().is_some() {
+            self.step_partial();
             return;
         }
-        if let Some(sender) = self.networks.iter().position(Network::beacon_is_due) {
-            let network = self.acting(sender);
-            network.processed += 1;
-            network.transmit_beacon();
-            if let Some(end) = self.busy_until() {
-                self.note_busy(now, end, Some(sender));
-            }
-            return;
-        }
-        self.contend(now);
-        for number in 0..self.networks.len() {
-            if !self.networks[number].winners.is_empty() {
-                self.acting(number).start_winners();
+        match self.networks.iter().position(Network::beacon_is_due) {
+            Some(sender) => self.act_alone(sender, Network::transmit_beacon),
+            None => {
+                self.contend();
+                for network in &mut self.networks {
+                    network.start_winners(&mut self.shared);
+                }
             }
         }
+        self.shared.schedule_end();
     }
 
-    /// Gives each network its winners, whose transmissions follow.
-    fn contend(&mut self, now: Instant) {
-        let mut winners = std::mem::take(&mut self.winners);
-        self.networks[self.holder].parts.medium.contend(now, &mut winners);
-        for number in 0..self.networks.len() {
-            let network = &mut self.networks[number];
-            let mut own = std::mem::take(&mut network.winners);
-            own.extend(winners.iter().copied().filter(|at| network.has(*at)));
-            network.winners = own;
-            if !network.winners.is_empty() {
-                let network = self.acting(number);
-                network.processed += 1;
-                network.prepare_winners();
-            }
+    /// Lets the winners of the channel prepare their PPDUs, whose transmissions follow.
+    fn contend(&mut self) {
+        let Self { shared, networks, winners } = self;
+        shared.medium.contend(shared.now, winners);
+        for network in networks {
+            network.prepare_winners(shared, winners);
         }
-        self.winners = winners;
-        self.networks[self.holder].parts.medium.occupy(now);
+        shared.medium.occupy(shared.now);
     }
 
-    /// The medium's holder, which acts for the channel itself.
-    fn holder(&mut self) -> &mut Network {
-        &mut self.networks[self.holder]
-    }
-
-    /// Executes what is due now on a channel on which each frame is on the air by itself.
-    fn step_partial(&mut self, now: Instant) {
-        if let Some(channel) = self.holder().partial() {
+    /// Executes what is due now on a channel on which each frame is on the air by itself: frames end, exchanges are finished,
+    /// transmitters that find the channel idle for themselves begin, and answers begin.
+    fn step_partial(&mut self) {
+        let Self { shared, networks, .. } = self;
+        let now = shared.now;
+        if let Some(channel) = shared.partial() {
             channel.advance(now);
         }
-        while let Some(ended) = self.holder().partial().and_then(PartialChannel::take_ended) {
-            let at = ended.exchange.at;
-            let Some(number) = self.networks.iter().position(|network| network.has(at)) else { break };
-            let network = self.acting(number);
-            network.processed += 1;
-            network.finish_partial(&ended);
-        }
-        for number in 0..self.networks.len() {
-            let access_point = self.networks[number].tx(ACCESS_POINT);
-            let busy = |domain: &mut Self| {
-                domain.holder().partial().and_then(|channel| channel.take_busy(access_point))
-            };
-            while let Some((start, end)) = busy(self) {
-                self.networks[number].note_busy(start, end);
-            }
-            if self.networks[number].beacon_is_due() {
-                let network = self.acting(number);
-                network.processed += 1;
-                network.send_uncontended();
+        while let Some(ended) = shared.partial().and_then(PartialChannel::take_ended) {
+            if let Some(network) = networks.iter_mut().find(|network| network.has(ended.exchange.at)) {
+                network.finish_partial(shared, &ended);
             }
         }
-        self.contend(now);
-        for number in 0..self.networks.len() {
-            if !self.networks[number].winners.is_empty() {
-                self.acting(number).start_exchanges();
+        for network in networks {
+            let access_point = network.tx(ACCESS_POINT);
+            while let Some((start, end)) =
+                shared.partial().and_then(|channel| channel.take_busy(access_point))
+            {
+                network.note_busy(start, end);
+            }
+            if network.beacon_is_due() {
+                network.send_uncontended(shared);
             }
         }
-        if let Some(channel) = self.holder().partial() {
+        self.contend();
+        for network in &mut self.networks {
+            network.start_exchanges(&mut self.shared);
+        }
+        if let Some(channel) = self.shared.partial() {
             channel.answer(now);
         }
     }
 
-    /// Frees the channel, or starts the next exchange of a TXOP.
-    fn end(&mut self, now: Instant) {
-        self.set_clocks(now);
-        let mut last = None;
-        while let Some(exchange) = self.networks[self.holder].parts.medium.take_ended(now) {
-            let Some(number) = self.networks.iter().position(|network| network.has(exchange.at)) else {
-                break;
-            };
-            if last.is_none() {
-                self.note_busy(exchange.start, now, None);
+    /// Ends the exchanges on the air: the channel is free, or the next exchange of a TXOP begins.
+    fn end_exchanges(&mut self) {
+        let now = self.shared.now;
+        let mut is_first = true;
+        while let Some(exchange) = self.shared.medium.take_ended(now) {
+            if std::mem::take(&mut is_first) {
+                self.note_busy(exchange.start, now);
             }
-            let network = self.acting(number);
-            if last != Some(number) {
-                network.processed += 1;
-                last = Some(number);
+            if let Some(network) = self.networks.iter_mut().find(|network| network.has(exchange.at)) {
+                network.finish(&mut self.shared, &exchange);
             }
-            network.finish(&exchange);
         }
-        let medium = &mut self.networks[self.holder].parts.medium;
-        medium.release(now);
-        if !medium.is_transmitting()
-            && let Some(until) = medium.busy_until(TxId(0))
+        self.shared.medium.release(now);
+        if let Some(until) = self.shared.medium.busy_until(TxId(0))
+            && !self.shared.medium.is_transmitting()
         {
             // Interference.
-            self.note_busy(now, until, None);
+            self.note_busy(now, until);
         }
+        self.shared.schedule_end();
+    }
+
+    /// Makes now the end of the run; returns the measured time.
+    fn end_now(&mut self) -> Span {
+        let now = self.shared.now;
+        self.shared.end = now;
+        self.networks.iter_mut().map(|network| network.parts.meters.end_at(now)).max().unwrap_or(Span::ZERO)
     }
 }
 
@@ -238,78 +233,60 @@ impl CollisionDomain {
 pub(crate) struct Domains {
     /// One for each channel.
     domains: Vec<CollisionDomain>,
-    /// The next step of each domain, and its time.
-    next: Vec<(Instant, Next)>,
+    /// The time of the next event of each.
+    next: Vec<Instant>,
 }
 
 impl Domains {
-    /// Creates the domains of networks grouped by channel; a single network is a domain of its own.
-    pub(crate) fn new(channels: Vec<Vec<Network>>) -> Self {
-        let mut domains: Vec<CollisionDomain> =
-            channels.into_iter().filter(|networks| !networks.is_empty()).map(CollisionDomain::new).collect();
-        if let [CollisionDomain { networks, .. }] = domains.as_mut_slice()
-            && let [only] = networks.as_mut_slice()
-        {
-            only.alone = true;
-        }
-        let next = domains.iter().map(CollisionDomain::next).collect();
+    /// The domains of a run.
+    pub(crate) fn new(domains: Vec<CollisionDomain>) -> Self {
+        let next = domains.iter().map(CollisionDomain::next_event).collect();
         Self { domains, next }
     }
 
-    /// The only network of a run, if there is one only.
-    fn only(&mut self) -> Option<&mut Network> {
-        match self.domains.as_mut_slice() {
-            [CollisionDomain { networks, .. }] if networks.len() == 1 => networks.first_mut(),
-            _ => None,
-        }
-    }
-
-    /// Advances until `until` or the end of the run, whichever comes first. Events of the networks are in order of time, independent
-    /// of the steps in which a run advances.
+    /// Advances until `until` or the end of the run, whichever comes first. Events are in order of time, and among equals in that of the
+    /// domains, independent of the steps in which a run advances; each domain gets all time up to the next event of another.
     pub(crate) fn advance(&mut self, until: Instant) {
-        if let Some(only) = self.only() {
-            only.advance(until);
-            return;
-        }
         let until = until.min(self.end());
-        loop {
-            let mut first = 0;
-            for (number, next) in self.next.iter().enumerate() {
-                if next.0 < self.next[first].0 {
-                    first = number;
-                }
-            }
-            let Some(&next) = self.next.get(first) else { break };
-            if next.0 > until || next.0 == Instant::MAX {
-                break;
-            }
-            self.domains[first].step(next);
-            self.next[first] = self.domains[first].next();
+        while let Some(first) = (0..self.next.len()).min_by_key(|domain| self.next[*domain])
+            && self.next[first] <= until
+        {
+            let others = self.next.iter().enumerate().filter(|(domain, _)| *domain != first);
+            let before = |(domain, next): (usize, &Instant)| {
+                if domain < first { *next - Span::from_nanos(1) } else { *next }
+            };
+            let until = others.map(before).fold(until, Instant::min);
+            self.domains[first].advance(until);
+            self.next[first] = self.domains[first].next_event();
         }
         for domain in &mut self.domains {
-            domain.set_clocks(until);
+            domain.shared.now = until;
         }
     }
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
-    pub(crate) fn next_event(&mut self) -> Instant {
-        match self.only() {
-            Some(only) => only.next_event(),
-            None => self.next.iter().map(|next| next.0).min().unwrap_or(Instant::MAX),
-        }
+    pub(crate) fn next_event(&self) -> Instant {
+        self.next.iter().copied().min().unwrap_or(Instant::MAX)
+    }
+
+    /// Number of events so far, transmissions included.
+    pub(crate) fn processed(&self) -> u64 {
+        self.domains.iter().map(|domain| domain.shared.processed).sum()
     }
 
     /// Lets the network with this number, in the order of [`Self::networks`], act between two events.
-    pub(crate) fn act<T>(&mut self, number: usize, act: impl FnOnce(&mut Network) -> T) -> Option<T> {
-        let mut first = 0;
+    pub(crate) fn act<T>(
+        &mut self,
+        mut number: usize,
+        act: impl FnOnce(&mut Network, &mut Shared) -> T,
+    ) -> Option<T> {
         for (domain, next) in self.domains.iter_mut().zip(&mut self.next) {
-            let count = domain.networks.len();
-            if number < first + count {
-                let result = act(domain.acting(number - first));
-                *next = domain.next();
+            if let Some(network) = domain.networks.get_mut(number) {
+                let result = act(network, &mut domain.shared);
+                *next = domain.next_event();
                 return Some(result);
             }
-            first += count;
+            number -= domain.networks.len();
         }
         None
     }
@@ -319,6 +296,11 @@ impl Domains {
         for number in 0..self.networks().count() {
             self.act(number, Network::take_in_all);
         }
+    }
+
+    /// Makes now the end of the run; returns the measured time.
+    pub(crate) fn end_now(&mut self) -> Span {
+        self.domains.iter_mut().map(CollisionDomain::end_now).max().unwrap_or(Span::ZERO)
     }
 
     /// The networks, channel by channel.
@@ -338,11 +320,11 @@ impl Domains {
 
     /// Returns the present simulated time.
     pub(crate) fn now(&self) -> Instant {
-        self.networks().next().map_or(Instant::MAX, |network| network.now)
+        self.domains.first().map_or(Instant::MAX, |domain| domain.shared.now)
     }
 
     /// End of the run.
     pub(crate) fn end(&self) -> Instant {
-        self.networks().next().map_or(Instant::ZERO, |network| network.parts.end)
+        self.domains.first().map_or(Instant::ZERO, |domain| domain.shared.end)
     }
 }

@@ -13,7 +13,7 @@ use airbound_wifi::rate::Rate;
 
 use super::delivery::AgreementId;
 use super::transmitter::InHardware;
-use super::{Event, Medium, Network, link_id};
+use super::{Event, Medium, Network, Shared, link_id};
 use crate::endpoint::AnyEndpoint;
 use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
@@ -41,52 +41,15 @@ impl Network {
 
     /// Whether a category of a node contends.
     #[inline]
-    pub(super) fn is_ready(&self, node: StationId, category: Category) -> bool {
-        self.parts.medium.is_ready(self.access(node, category))
+    pub(super) fn is_ready(&self, shared: &Shared, node: StationId, category: Category) -> bool {
+        shared.medium.is_ready(self.access(node, category))
     }
 
-    /// The start of the next transmission if no event precedes it; [`Instant::MAX`] for never.
-    pub(super) fn next_access(&self) -> Instant {
-        if self.beacon_is_due() {
-            self.next_uncontended(&self.parts.medium)
-        } else {
-            self.parts.medium.next_access(self.now)
-        }
-    }
-
-    /// Transmits at the time returned by [`Network::next_access`].
-    pub(super) fn transmit(&mut self) {
-        if matches!(self.parts.medium, Medium::Partial(_)) {
-            self.step_partial();
-            return;
-        }
-        if self.beacon_is_due() {
-            self.transmit_beacon();
-        } else {
-            let mut winners = std::mem::take(&mut self.winners);
-            self.parts.medium.contend(self.now, &mut winners);
-            self.winners = winners;
-            self.prepare_winners();
-            self.parts.medium.occupy(self.now);
-            self.start_winners();
-        }
-        self.schedule_end();
-    }
-
-    /// Schedules the end of the exchange, if no other network shares the channel.
-    pub(super) fn schedule_end(&mut self) {
-        if self.alone
-            && let Some(end) = self.parts.medium.busy_until(TxId(self.first_tx))
-        {
-            self.schedule(end, Event::ExchangeEnd);
-        }
-    }
-
-    /// The time of a step at which a due beacon or null frame can be sent on a medium.
-    pub(super) fn next_uncontended(&self, medium: &Medium) -> Instant {
-        match medium {
-            Medium::Partial(channel) => self.next_call(channel).min(channel.next_step(self.now)),
-            _ => medium.next_beacon(self.now, self.tx(ACCESS_POINT)),
+    /// The time of a step at which a due beacon or null frame can be sent.
+    pub(super) fn next_uncontended(&self, shared: &Shared) -> Instant {
+        match &shared.medium {
+            Medium::Partial(channel) => self.next_call(shared, channel).min(channel.next_step(shared.now)),
+            medium => medium.next_beacon(shared.now, self.tx(ACCESS_POINT)),
         }
     }
 
@@ -95,34 +58,36 @@ impl Network {
         self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
     }
 
-    /// Prepares PPDUs of the winners; those without one withdraw.
-    pub(super) fn prepare_winners(&mut self) {
-        let mut winners = std::mem::take(&mut self.winners);
-        winners.retain(|at| self.prepare(*at));
-        self.winners = winners;
+    /// Prepares PPDUs of those of the channel's winners that are its own; those without one withdraw.
+    pub(super) fn prepare_winners(&mut self, shared: &mut Shared, winners: &[AccessId]) {
+        for at in winners {
+            if self.has(*at) && self.prepare(shared, *at) {
+                self.winners.push(*at);
+            }
+        }
     }
 
     /// Starts the transmissions of the winners.
-    pub(super) fn start_winners(&mut self) {
+    pub(super) fn start_winners(&mut self, shared: &mut Shared) {
         if !self.winners.is_empty() {
-            let collided = self.parts.medium.transmitters() > 1;
-            self.parts.meters.on_attempts(self.now, self.winners.len() as u64, collided);
+            let collided = shared.medium.transmitters() > 1;
+            self.parts.meters.on_attempts(shared.now, self.winners.len() as u64, collided);
         }
-        self.start_exchanges();
+        self.start_exchanges(shared);
     }
 
     /// The same, without counting attempts.
-    pub(super) fn start_exchanges(&mut self) {
+    pub(super) fn start_exchanges(&mut self, shared: &mut Shared) {
         let mut winners = std::mem::take(&mut self.winners);
         for at in winners.drain(..) {
-            self.start_exchange(at);
+            self.start_exchange(shared, at);
         }
         self.winners = winners;
     }
 
     /// Starts the exchange of the first PPDU of a category that won the channel.
-    pub(super) fn start_exchange(&mut self, at: AccessId) {
-        let (node, now) = (self.node_of(at), self.now);
+    pub(super) fn start_exchange(&mut self, shared: &mut Shared, at: AccessId) {
+        let (node, now) = (self.node_of(at), shared.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
         let heard = self.heard(node, at.category, quality);
         let parts = &mut self.parts;
@@ -131,11 +96,11 @@ impl Network {
         };
         let to = TxId(self.first_tx + first.descriptor.station.0);
         let timing = if first.asks {
-            parts.medium.request(now, (at, to), rate, heard)
+            shared.medium.request(now, (at, to), rate, heard)
         } else {
-            parts.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
+            shared.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
         };
-        self.draw_losses(at, heard, heard != quality);
+        self.draw_losses(shared, at, heard, heard != quality);
         self.note_start(at, now, &timing, quality);
     }
 
@@ -190,66 +155,47 @@ impl Network {
     }
 
     /// Schedules a due beacon, which precedes all data; there is none while the access point's radio is away.
-    pub(super) fn on_beacon_due(&mut self) {
+    pub(super) fn on_beacon_due(&mut self, shared: &mut Shared) {
         let is_away = self.parts.transmitters.first().is_some_and(|node| node.is_away);
         if let Some(beacons) = &mut self.parts.beacons {
             beacons.due |= !is_away;
-            let next = self.now + beacons.interval;
-            self.schedule(next, Event::Beacon);
+            let next = shared.now + beacons.interval;
+            self.schedule(shared, next, Event::Beacon);
         }
     }
 
-    pub(super) fn transmit_beacon(&mut self) {
+    pub(super) fn transmit_beacon(&mut self, shared: &mut Shared) {
         let Some(beacons) = self.parts.beacons.as_mut().filter(|beacons| beacons.due) else {
-            self.transmit_null(0);
+            self.transmit_null(shared, 0);
             return;
         };
         beacons.due = false;
-        let end = self.now + beacons.duration;
-        self.parts.medium.hold(self.now, end, TxId(self.first_tx));
-        if !matches!(self.parts.medium, Medium::Partial(_)) {
-            self.note_busy(self.now, end);
+        let end = shared.now + beacons.duration;
+        shared.medium.hold(shared.now, end, TxId(self.first_tx));
+        if !matches!(shared.medium, Medium::Partial(_)) {
+            self.note_busy(shared.now, end);
         }
-        self.announce();
+        self.announce(shared);
     }
 
     /// Handles the start or the end of a burst of interference: meanwhile every transmitter finds the channel busy.
-    pub(super) fn on_interference(&mut self) {
-        if let Some(until) = self.parts.links.jammed_until(self.now)
-            && self.parts.medium.jam(self.now, until)
+    pub(super) fn on_interference(&mut self, shared: &mut Shared) {
+        if let Some(until) = self.parts.links.jammed_until(shared.now)
+            && shared.medium.jam(shared.now, until)
         {
-            self.note_busy(self.now, until);
-            self.schedule_end();
+            self.note_busy(shared.now, until);
+            shared.schedule_end();
         }
-        if let Some(next) = self.parts.links.next_jam_change(self.now) {
-            self.schedule(next, Event::Interference);
+        if let Some(next) = self.parts.links.next_jam_change(shared.now) {
+            self.schedule(shared, next, Event::Interference);
         }
-    }
-
-    /// Ends the exchanges on the air: the channel is free, or the next exchange of a TXOP begins.
-    pub(super) fn on_exchange_end(&mut self) {
-        let mut is_first = true;
-        while let Some(exchange) = self.parts.medium.take_ended(self.now) {
-            if std::mem::take(&mut is_first) {
-                self.note_busy(exchange.start, self.now);
-            }
-            self.finish(&exchange);
-        }
-        self.parts.medium.release(self.now);
-        if let Some(until) = self.parts.medium.busy_until(TxId(self.first_tx))
-            && !self.parts.medium.is_transmitting()
-        {
-            // Interference.
-            self.note_busy(self.now, until);
-        }
-        self.schedule_end();
     }
 
     /// Finishes one exchange.
-    pub(super) fn finish(&mut self, exchange: &Exchange) {
+    pub(super) fn finish(&mut self, shared: &mut Shared, exchange: &Exchange) {
         let at = exchange.at;
         let (node, category) = (self.node_of(at), at.category);
-        self.take_in(node);
+        self.take_in(shared, node);
         let airtime = exchange.timing.end - exchange.start;
         self.parts.transmitters[node.index()].own += airtime;
         let hardware_tries = self.parts.transmitters[node.index()].hardware_tries;
@@ -293,7 +239,7 @@ impl Network {
         }
         let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
         let expired =
-            first.is_expired(self.now) || first.descriptor.give_up_at.is_some_and(|at| self.now >= at);
+            first.is_expired(shared.now) || first.descriptor.give_up_at.is_some_and(|at| shared.now >= at);
         let is_sent = exchange.timing.end > exchange.timing.ppdu_start;
         let asks = self.parts.requests
             && !success
@@ -307,11 +253,11 @@ impl Network {
             first.asks = asks;
         }
         if success {
-            self.parts.medium.settle(at, Settled::Success);
+            shared.medium.settle(at, Settled::Success);
         } else {
-            self.parts.medium.settle(at, Settled::Retry);
+            shared.medium.settle(at, Settled::Retry);
             if fresh.count() > 0 {
-                self.receive_unanswered(one, category, fresh);
+                self.receive_unanswered(shared, one, category, fresh);
             }
             if !is_last {
                 return;
@@ -321,40 +267,41 @@ impl Network {
             return;
         };
         if success {
-            self.receive(one, &done, fresh);
+            self.receive(shared, one, &done, fresh);
             if self.counts_below {
-                self.note_left(one, &done);
+                self.note_left(shared, one, &done);
             }
             // The receivers of neighbours are not modelled.
             if receiver != node && self.parts.transmitters[receiver.index()].charges_received {
                 let link = &mut self.parts.transmitters[receiver.index()].link;
-                link.on_received(self.now, node, category, airtime);
+                link.on_received(shared.now, node, category, airtime);
             }
         }
         // In a collision the channel may be busy for longer than this frame was on the air; the time of the next one starts already.
         let next_since =
-            if done.descriptor.give_up_after.is_some() { one.timing.end.min(self.now) } else { self.now };
-        let gave_up = self.report(node, category, done, Some(one.acknowledged));
+            if done.descriptor.give_up_after.is_some() { one.timing.end.min(shared.now) } else { shared.now };
+        let gave_up = self.report(shared, node, category, done, Some(one.acknowledged));
         if self.parts.dozers.are_any() {
-            self.on_exchanged(node, receiver, success);
+            self.on_exchanged(shared, node, receiver, success);
         }
         if !success && (gave_up || hardware_tries > 1) {
             // The hardware has finished the frame; the next one starts with the least window.
-            self.parts.medium.settle(at, Settled::GaveUp);
+            shared.medium.settle(at, Settled::GaveUp);
         }
-        self.contend(node, category, next_since);
-        if success && self.continue_txop(exchange) {
+        self.contend(shared, node, category, next_since);
+        if success && self.continue_txop(shared, exchange) {
             return;
         }
-        self.parts.medium.clear_ready(at);
-        self.refill(node, category);
-        self.sleep(node);
+        shared.medium.clear_ready(at);
+        self.refill(shared, node, category);
+        self.sleep(shared, node);
     }
 
     /// Returns a descriptor to the link, with the MPDUs acknowledged in its last transmission. Returns whether the link gave packets
     /// up.
     pub(super) fn report(
         &mut self,
+        shared: &mut Shared,
         node: StationId,
         category: Category,
         done: InHardware,
@@ -366,7 +313,7 @@ impl Network {
             used: done.descriptor.chain.used(done.transmissions),
             handed: done.handed,
             started: (done.started != Instant::MAX).then_some(done.started),
-            ended: self.now,
+            ended: shared.now,
             airtime: Some(done.airtime),
             acknowledged: acknowledged.unwrap_or_default(),
             boundaries_known: true,
@@ -376,39 +323,39 @@ impl Network {
             self.parts.dozers.note_gone(report.descriptor.station, usize::from(report.acknowledged.count()));
         }
         let mut returned = std::mem::take(&mut self.returned);
-        self.parts.transmitters[node.index()].link.on_report(self.now, report, &mut returned);
+        self.parts.transmitters[node.index()].link.on_report(shared.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
             self.parts.dozers.note_gone(mpdu.packet.to, 1);
-            self.lose(self.now, &mpdu.packet, reason);
+            self.lose(shared, shared.now, &mpdu.packet, reason);
         }
         if let Some(descriptor) = returned.retry_now.take() {
-            let again = InHardware::new(descriptor, self.now);
+            let again = InHardware::new(descriptor, shared.now);
             self.parts.transmitters[node.index()].hardware[category.index()].push_front(again);
         }
         if let Some(sequence) = returned.window_start.take() {
             // A block-ack request ends the receiver's wait; its airtime is not modelled.
-            let now = self.now;
+            let now = shared.now;
             let mut arrivals = std::mem::take(&mut self.arrivals);
             self.recipients[agreement.index()].reorder.move_window(sequence, |item| arrivals.push(item));
-            self.deliver_all(&mut arrivals, now);
+            self.deliver_all(shared, &mut arrivals, now);
             self.arrivals = arrivals;
-            self.schedule_release(agreement);
+            self.schedule_release(shared, agreement);
         }
         self.returned = returned;
         gave_up
     }
 
     /// Sends the next PPDU of the same category without contention, if it fits in the TXOP. Returns whether it does.
-    fn continue_txop(&mut self, ended: &Exchange) -> bool {
+    fn continue_txop(&mut self, shared: &mut Shared, ended: &Exchange) -> bool {
         let (node, category) = (self.node_of(ended.at), ended.at.category);
         if self.parts.transmitters[node.index()].is_away {
             return false;
         }
-        let Some((start, longest)) = self.parts.medium.txop_room(self.now, ended) else { return false };
+        let Some((start, longest)) = shared.medium.txop_room(shared.now, ended) else { return false };
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware[category.index()].is_empty()
-            && (!owner.handover.is_zero() || !self.form_within(node, category, self.now, longest))
+            && (!owner.handover.is_zero() || !self.form_within(shared, node, category, shared.now, longest))
         {
             return false;
         }
@@ -424,10 +371,10 @@ impl Network {
         }
         let ppdu = (&first.descriptor, rate);
         let to = TxId(self.first_tx + first.descriptor.station.0);
-        let Some(timing) = parts.medium.continue_txop(self.now, (ended, to), ppdu, heard) else {
+        let Some(timing) = shared.medium.continue_txop(shared.now, (ended, to), ppdu, heard) else {
             return false;
         };
-        self.draw_losses(ended.at, heard, heard != quality);
+        self.draw_losses(shared, ended.at, heard, heard != quality);
         self.note_start(ended.at, start, &timing, quality);
         true
     }

@@ -10,7 +10,7 @@ use airbound_units::Instant;
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
-use super::{Event, Network};
+use super::{Event, Network, Shared};
 use crate::endpoint::AnyEndpoint;
 use crate::endpoint::tcp::LEFT;
 use crate::measure::OnAir;
@@ -79,13 +79,19 @@ impl Unacknowledged {
 
 impl Network {
     /// Delivers the MPDUs that arrived, in an exchange without a decoded answer, for the first time.
-    pub(super) fn receive_unanswered(&mut self, one: &OnAir, category: Category, fresh: AckBitmap) {
+    pub(super) fn receive_unanswered(
+        &mut self,
+        shared: &mut Shared,
+        one: &OnAir,
+        category: Category,
+        fresh: AckBitmap,
+    ) {
         let hardware = |network: &mut Self| {
             std::mem::take(&mut network.parts.transmitters[one.node.index()].hardware[category.index()])
         };
         let queue = hardware(self);
         if let Some(first) = queue.front() {
-            self.receive(one, first, fresh);
+            self.receive(shared, one, first, fresh);
         }
         // What delivery hands to the same transmitter comes behind.
         let mut added = hardware(self);
@@ -95,9 +101,9 @@ impl Network {
     }
 
     /// Accounts for a packet that its sender gives up: it is lost unless its next node has it.
-    pub(super) fn lose(&mut self, at: Instant, packet: &Packet, reason: DropReason) {
+    pub(super) fn lose(&mut self, shared: &mut Shared, at: Instant, packet: &Packet, reason: DropReason) {
         if !self.unacknowledged.take(packet) {
-            self.forget(packet, reason);
+            self.forget(shared, packet, reason);
             self.parts.meters.on_dropped(at, packet, reason);
             return;
         }
@@ -107,7 +113,7 @@ impl Network {
             && connection.config.small_queue.is_some()
         {
             connection.on_left(packet);
-            self.schedule(self.now, Event::Timer(id, LEFT));
+            self.schedule(shared, shared.now, Event::Timer(id, LEFT));
         }
     }
 }

@@ -29,14 +29,14 @@ use airbound_wifi::edca::Category;
 
 pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
-pub(crate) use domain::Domains;
+use domain::Due;
+pub(crate) use domain::{CollisionDomain, Domains, Shared};
 use lost_answer::Unacknowledged;
 pub(crate) use medium::{Medium, Pipe};
 pub(crate) use power_save::Dozers;
 use power_save::Null;
 pub(crate) use transmitter::{Forming, Transmitter};
 
-use crate::agenda::Agenda;
 use crate::endpoint::external::TaggedFate;
 use crate::endpoint::{Answer, AnyEndpoint, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId, Flow};
@@ -53,8 +53,6 @@ pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
 /// An event of a network at a point in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
-    /// The exchanges, the beacon or the interference on the air ends.
-    ExchangeEnd,
     /// Packets may have arrived at a node with free hardware.
     Wake(StationId),
     /// A packet has crossed the wire to the server.
@@ -105,9 +103,7 @@ pub(crate) struct DemandChange {
 
 /// The parts of a network.
 pub(crate) struct Parts {
-    pub(crate) end: Instant,
     pub(crate) transmitters: Vec<Transmitter>,
-    pub(crate) medium: Medium,
     /// Contention functions of each transmitter, and the error streams of its receivers, until they are added to the medium.
     pub(crate) contention: Vec<([Edcaf; 4], Stream)>,
     pub(crate) links: Links,
@@ -131,13 +127,12 @@ pub(crate) struct Parts {
 /// A running network: one access point, its stations and neighbours.
 pub(crate) struct Network {
     pub(crate) parts: Parts,
-    pub(crate) now: Instant,
+    /// Its number among those on its channel.
+    number: u16,
     /// The number of its first node on the medium.
     first_tx: u16,
     /// Total time for which the channel was busy.
     busy: Span,
-    /// Whether it is the only network on its channel; otherwise the domain ends exchanges.
-    alone: bool,
     txops: u64,
     /// The recipients of all block-ack agreements.
     recipients: Vec<BlockAckRecipient>,
@@ -146,38 +141,34 @@ pub(crate) struct Network {
     /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
     counts_below: bool,
     unacknowledged: Unacknowledged,
-    events: Agenda<Event>,
-    processed: u64,
     // Reused buffers.
     dropped: Vec<Dropped<Packet>>,
     returned: Returned<Packet>,
     arrivals: Vec<Arrival>,
+    /// Its accesses that have won the channel.
     winners: Vec<AccessId>,
     answers: Vec<Answer>,
     sensed: Vec<Packet>,
 }
 
 impl Network {
-    /// Creates a network with its own medium.
-    pub(crate) fn new(mut parts: Parts) -> Self {
+    /// Creates the network with a number among those on the channel, and adds it to the medium.
+    pub(super) fn new(mut parts: Parts, number: u16, shared: &mut Shared) -> Self {
         let mut first_tx = None;
         for (edca, reception) in std::mem::take(&mut parts.contention) {
-            let tx = parts.medium.add(edca, reception);
+            let tx = shared.medium.add(edca, reception);
             first_tx.get_or_insert(tx.0);
         }
-        parts.medium.watch(TxId(first_tx.unwrap_or(0)));
+        shared.medium.watch(TxId(first_tx.unwrap_or(0)));
         let mut network = Self {
-            now: Instant::ZERO,
+            number,
             first_tx: first_tx.unwrap_or(0),
             busy: Span::ZERO,
-            alone: true,
             txops: 0,
             recipients: delivery::of_links(parts.transmitters.len()),
             dictates: parts.links.dictates(),
             counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
             unacknowledged: Unacknowledged::default(),
-            events: Agenda::new(),
-            processed: 0,
             dropped: Vec::new(),
             returned: Returned::default(),
             arrivals: Vec::new(),
@@ -186,14 +177,8 @@ impl Network {
             sensed: Vec::new(),
             parts,
         };
-        network.begin();
+        network.begin(shared);
         network
-    }
-
-    /// Creates a network that shares the medium of another, which it takes over.
-    pub(crate) fn sharing(mut parts: Parts, other: &mut Self) -> Self {
-        std::mem::swap(&mut parts.medium, &mut other.parts.medium);
-        Self::new(parts)
     }
 
     /// Whether a contention function of the medium belongs to this network.
@@ -203,40 +188,28 @@ impl Network {
     }
 
     /// Schedules the events of the start.
-    fn begin(&mut self) {
-        self.report_link_stats();
+    fn begin(&mut self, shared: &mut Shared) {
+        self.report_link_stats(shared);
         for node in 0..self.parts.transmitters.len() {
-            self.sleep(StationId(node as u16));
+            self.sleep(shared, StationId(node as u16));
         }
-        self.begin_endpoints();
+        self.begin_endpoints(shared);
         if let Some(beacons) = self.parts.beacons {
-            self.schedule(Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
+            self.schedule(shared, Instant::ZERO + beacons.interval + beacons.offset, Event::Beacon);
         }
         if let Some(at) = self.parts.links.next_jam_change(Instant::ZERO) {
-            self.schedule(at, Event::Interference);
+            self.schedule(shared, at, Event::Interference);
         }
         for change in 0..self.parts.demands.len() {
-            self.schedule(self.parts.demands[change].at, Event::Demand(change));
+            self.schedule(shared, self.parts.demands[change].at, Event::Demand(change));
         }
-        self.schedule(Instant::ZERO + self.parts.window, Event::Window);
-        self.begin_absences();
-        self.begin_dozing();
+        self.schedule(shared, Instant::ZERO + self.parts.window, Event::Window);
+        self.begin_absences(shared);
+        self.begin_dozing(shared);
     }
 
-    fn schedule(&mut self, at: Instant, event: Event) {
-        if at <= self.parts.end {
-            self.events.push(at.max(self.now), event);
-        }
-    }
-
-    /// Returns the number of processed events, transmissions included.
-    pub(crate) const fn processed(&self) -> u64 {
-        self.processed
-    }
-
-    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
-    pub(crate) fn next_event(&self) -> Instant {
-        self.events.next().min(self.next_access())
+    fn schedule(&self, shared: &mut Shared, at: Instant, event: Event) {
+        shared.schedule(at, Due::Event(self.number, event));
     }
 
     /// Moves the fates of external packets since the last call, in order.
@@ -246,34 +219,6 @@ impl Network {
                 external.take(into);
             }
         }
-    }
-
-    /// Advances until `until` or the end of the run, whichever comes first.
-    pub(crate) fn advance(&mut self, until: Instant) {
-        let until = until.min(self.parts.end);
-        loop {
-            let event = self.events.next();
-            let access = self.next_access();
-            if event.min(access) > until {
-                break;
-            }
-            self.processed += 1;
-            if event <= access {
-                let Some((at, event)) = self.events.pop() else { break };
-                self.now = at;
-                self.handle(event);
-            } else {
-                self.now = access;
-                self.transmit();
-            }
-        }
-        self.now = until;
-    }
-
-    /// Makes `now` the end of the run; returns the measured time.
-    pub(crate) fn end_at(&mut self, now: Instant) -> Span {
-        self.parts.end = now;
-        self.parts.meters.end_at(now)
     }
 
     /// Notes the flows that the transmitters protect automatically.
@@ -288,47 +233,47 @@ impl Network {
         });
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, shared: &mut Shared, event: Event) {
         match event {
-            Event::ExchangeEnd => self.on_exchange_end(),
-            Event::Wake(node) => self.on_wake(node),
-            Event::AtServer(packet) => self.on_packet_at_server(packet),
-            Event::Timer(endpoint, timer) => self.on_timer(endpoint, timer),
-            Event::Beacon => self.on_beacon_due(),
-            Event::Interference => self.on_interference(),
-            Event::TimeLimit(node, category) => self.on_time_limit(node, category),
-            Event::Release(agreement) => self.on_release(agreement),
-            Event::HandedOver(node, category) => self.on_handed_over(node, category),
+            Event::Wake(node) => self.on_wake(shared, node),
+            Event::AtServer(packet) => self.on_packet_at_server(shared, packet),
+            Event::Timer(endpoint, timer) => self.on_timer(shared, endpoint, timer),
+            Event::Beacon => self.on_beacon_due(shared),
+            Event::Interference => self.on_interference(shared),
+            Event::TimeLimit(node, category) => self.on_time_limit(shared, node, category),
+            Event::Release(agreement) => self.on_release(shared, agreement),
+            Event::HandedOver(node, category) => self.on_handed_over(shared, node, category),
             Event::Demand(change) => {
                 let DemandChange { node, flow, demand, .. } = self.parts.demands[change];
-                let accepted = self.parts.transmitters[node.index()].link.set_demand(self.now, flow, demand);
+                let accepted =
+                    self.parts.transmitters[node.index()].link.set_demand(shared.now, flow, demand);
                 debug_assert!(accepted.is_ok(), "tried when the run was built: {accepted:?}");
             }
             Event::Window => {
-                self.take_in_all();
+                self.take_in_all(shared);
                 self.note_found();
-                self.parts.meters.end_window(self.now);
-                self.schedule(self.now + self.parts.window, Event::Window);
+                self.parts.meters.end_window(shared.now);
+                self.schedule(shared, shared.now + self.parts.window, Event::Window);
             }
-            Event::Absence(node) => self.on_absence(node),
-            Event::Idle(node) => self.on_idle(node),
-            Event::Null(node, null) => self.on_null(node, null),
+            Event::Absence(node) => self.on_absence(shared, node),
+            Event::Idle(node) => self.on_idle(shared, node),
+            Event::Null(node, null) => self.on_null(shared, node, null),
         }
     }
 
     /// Reports the initial state of their links to rate controls.
-    fn report_link_stats(&mut self) {
+    fn report_link_stats(&mut self, shared: &mut Shared) {
         for link in (1..self.parts.transmitters.len() as u16).map(StationId) {
-            let stats = self.link_stats(link);
-            self.report_to_ends(self.now, link, &stats);
+            let stats = self.link_stats(shared, link);
+            self.report_to_ends(shared.now, link, &stats);
         }
     }
 
     /// The initial knowledge of both ends of a link.
-    fn link_stats(&mut self, link: StationId) -> LinkStats {
+    fn link_stats(&mut self, shared: &mut Shared, link: StationId) -> LinkStats {
         /// An SNR at which no rate has errors.
         const FLAWLESS: Decibel = Decibel::new(100.0);
-        let (snr, rate) = match self.parts.links.quality(link_id(link), self.now) {
+        let (snr, rate) = match self.parts.links.quality(link_id(link), shared.now) {
             LinkQuality::Perfect => (FLAWLESS, None),
             LinkQuality::Snr(snr) => (snr, None),
             LinkQuality::Phy(quality) => (FLAWLESS, Some(quality.rate)),

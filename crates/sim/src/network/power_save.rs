@@ -11,7 +11,7 @@ use airbound_control::frame::StationId;
 use airbound_control::link::{Hold as _, Link as _};
 use airbound_units::{Instant, Span};
 
-use super::{Event, Medium, Network};
+use super::{Event, Medium, Network, Shared};
 use crate::flow::ACCESS_POINT;
 
 /// The state of a station that saves power.
@@ -142,57 +142,57 @@ impl Dozers {
 
 impl Network {
     /// Schedules the first sleep of each station that saves power.
-    pub(super) fn begin_dozing(&mut self) {
+    pub(super) fn begin_dozing(&mut self, shared: &mut Shared) {
         for node in (0..self.parts.dozers.of.len() as u16).map(StationId) {
             match self.parts.dozers.of(node).map(|dozer| dozer.config.timeout) {
-                Some(None) => self.fall_asleep(node),
-                Some(Some(timeout)) => self.schedule(self.now + timeout, Event::Idle(node)),
+                Some(None) => self.fall_asleep(shared, node),
+                Some(Some(timeout)) => self.schedule(shared, shared.now + timeout, Event::Idle(node)),
                 None => {}
             }
         }
     }
 
     /// The beacon that begins now announces the frames of sleeping stations; those that listen answer after it.
-    pub(super) fn announce(&mut self) {
+    pub(super) fn announce(&mut self, shared: &mut Shared) {
         if self.parts.dozers.are_any() {
-            self.take_in(ACCESS_POINT);
+            self.take_in(shared, ACCESS_POINT);
             let woken = self.parts.dozers.announced();
             // The last packets of a service period may have been dropped in the queue.
             let mut done = self.parts.dozers.served();
             while let Some(node) = done.pop() {
-                self.fall_asleep(node);
+                self.fall_asleep(shared, node);
             }
             self.parts.dozers.nulls.extend(woken.into_iter().map(|node| (node, Null::Awake)));
         }
     }
 
     /// Transmits the null frame at a place among those that wait.
-    pub(super) fn transmit_null(&mut self, place: usize) {
+    pub(super) fn transmit_null(&mut self, shared: &mut Shared, place: usize) {
         let Some((node, null)) = self.parts.dozers.nulls.remove(place) else { return };
-        let end = self.now + self.parts.dozers.airtime;
-        self.parts.medium.hold(self.now, end, self.tx(node));
-        if !matches!(self.parts.medium, Medium::Partial(_)) {
-            self.note_busy(self.now, end);
+        let end = shared.now + self.parts.dozers.airtime;
+        shared.medium.hold(shared.now, end, self.tx(node));
+        if !matches!(shared.medium, Medium::Partial(_)) {
+            self.note_busy(shared.now, end);
         }
-        self.schedule(end, Event::Null(node, null));
+        self.schedule(shared, end, Event::Null(node, null));
     }
 
     /// Handles the end of a null frame.
-    pub(super) fn on_null(&mut self, node: StationId, null: Null) {
-        let now = self.now;
+    pub(super) fn on_null(&mut self, shared: &mut Shared, node: StationId, null: Null) {
+        let now = shared.now;
         if let Some(dozer) = self.parts.dozers.of(node) {
             dozer.is_calling = false;
             dozer.active = dozer.active.max(now);
         }
         match null {
-            Null::Awake => self.wake_up(node),
-            Null::Asleep => self.fall_asleep(node),
+            Null::Awake => self.wake_up(shared, node),
+            Null::Asleep => self.fall_asleep(shared, node),
         }
     }
 
     /// Handles the end of a station's time without frames.
-    pub(super) fn on_idle(&mut self, node: StationId) {
-        let now = self.now;
+    pub(super) fn on_idle(&mut self, shared: &mut Shared, node: StationId) {
+        let now = shared.now;
         let transmitter = &self.parts.transmitters[node.index()];
         let is_busy = transmitter.link.backlog().packets > 0
             || transmitter.hardware.iter().any(|category| !category.is_empty());
@@ -202,7 +202,7 @@ impl Network {
         };
         let due = if is_busy { now + timeout } else { dozer.active + timeout };
         if due > now {
-            self.schedule(due, Event::Idle(node));
+            self.schedule(shared, due, Event::Idle(node));
         } else {
             dozer.is_calling = true;
             self.parts.dozers.nulls.push_back((node, Null::Asleep));
@@ -210,26 +210,32 @@ impl Network {
     }
 
     /// Handles the end of an exchange that its sender will not repeat.
-    pub(super) fn on_exchanged(&mut self, sender: StationId, receiver: StationId, success: bool) {
-        let now = self.now;
+    pub(super) fn on_exchanged(
+        &mut self,
+        shared: &mut Shared,
+        sender: StationId,
+        receiver: StationId,
+        success: bool,
+    ) {
+        let now = shared.now;
         if let Some(dozer) = self.parts.dozers.of(sender).filter(|_| success) {
             dozer.active = now;
             // A frame of its own wakes it; with U-APSD only if something waits.
             if dozer.is_asleep && (dozer.config.wake == Wake::NullFrame || dozer.waiting > 0) {
-                self.wake_up(sender);
+                self.wake_up(shared, sender);
             }
         }
         if let Some(dozer) = self.parts.dozers.of(receiver) {
             dozer.active = if success { now } else { dozer.active };
             // The last frame ends a service period.
             if dozer.config.wake == Wake::UApsd && dozer.waiting == 0 && !dozer.is_asleep {
-                self.fall_asleep(receiver);
+                self.fall_asleep(shared, receiver);
             }
         }
     }
 
     /// The access point sends what it holds for a station.
-    fn wake_up(&mut self, node: StationId) {
+    fn wake_up(&mut self, shared: &mut Shared, node: StationId) {
         let Some(dozer) = self.parts.dozers.of(node).filter(|dozer| dozer.is_asleep) else { return };
         let (wake, is_empty) = (dozer.config.wake, dozer.waiting == 0);
         if wake == Wake::UApsd && is_empty {
@@ -238,17 +244,17 @@ impl Network {
         }
         dozer.is_asleep = false;
         if let Some(timeout) = dozer.config.timeout {
-            self.schedule(self.now + timeout, Event::Idle(node));
+            self.schedule(shared, shared.now + timeout, Event::Idle(node));
         }
-        self.parts.transmitters[ACCESS_POINT.index()].link.hold(self.now, node, false);
-        self.resume(ACCESS_POINT);
+        self.parts.transmitters[ACCESS_POINT.index()].link.hold(shared.now, node, false);
+        self.resume(shared, ACCESS_POINT);
     }
 
     /// The access point holds what comes for a station.
-    fn fall_asleep(&mut self, node: StationId) {
+    fn fall_asleep(&mut self, shared: &mut Shared, node: StationId) {
         let Some(dozer) = self.parts.dozers.of(node) else { return };
         dozer.is_asleep = true;
         dozer.until_beacon = dozer.config.listen_interval;
-        self.parts.transmitters[ACCESS_POINT.index()].link.hold(self.now, node, true);
+        self.parts.transmitters[ACCESS_POINT.index()].link.hold(shared.now, node, true);
     }
 }

@@ -17,7 +17,7 @@ use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
-use super::{Event, Network};
+use super::{Event, Network, Shared};
 use crate::endpoint::AnyEndpoint;
 use crate::flow::ACCESS_POINT;
 use crate::ingress::{Categories, Ingress};
@@ -146,61 +146,61 @@ impl InHardware {
 
 impl Network {
     /// Enqueues all packets that have arrived at a node by now.
-    pub(super) fn take_in(&mut self, node: StationId) {
+    pub(super) fn take_in(&mut self, shared: &mut Shared, node: StationId) {
         loop {
-            let queued = self.only_queued(node);
+            let queued = self.only_queued(shared, node);
             let parts = &mut self.parts;
             let Transmitter { ingress, link, .. } = &mut parts.transmitters[node.index()];
             if let Some(queued) = queued
-                && let Some(mut arrivals) = ingress.arrivals(self.now, queued, &mut parts.meters)
+                && let Some(mut arrivals) = ingress.arrivals(shared.now, queued, &mut parts.meters)
             {
                 let last = link.enqueue_all(&mut arrivals, &mut self.dropped);
                 if let Some(at) = last
                     && !self.dropped.is_empty()
                 {
-                    self.note_drops(at);
+                    self.note_drops(shared, at);
                     continue;
                 }
             }
             // The next packet, if any, has further effects.
-            let Some((at, packet)) = ingress.arrive(self.now, &mut parts.meters) else { break };
+            let Some((at, packet)) = ingress.arrive(shared.now, &mut parts.meters) else { break };
             if self.parts.flows[packet.flow.0 as usize].is_shaped {
-                self.hold_back(at, packet);
+                self.hold_back(shared, at, packet);
             } else {
-                self.admit(node, at, packet);
+                self.admit(shared, node, at, packet);
             }
         }
         // Those of a shaper in front of the queue.
         while let Some((at, lost)) = self.parts.transmitters[node.index()].ingress.take_dropped() {
-            self.forget(&lost.packet, lost.reason);
+            self.forget(shared, &lost.packet, lost.reason);
             self.parts.meters.on_dropped(at, &lost.packet, lost.reason);
         }
     }
 
     /// Enqueues all packets that have arrived at any node by now. A queue that is not used has not yet received what its sources sent:
     /// counters are read only after this.
-    pub(crate) fn take_in_all(&mut self) {
+    pub(crate) fn take_in_all(&mut self, shared: &mut Shared) {
         for node in 0..self.parts.transmitters.len() {
-            self.take_in(StationId(node as u16));
+            self.take_in(shared, StationId(node as u16));
         }
     }
 
     /// The categories of a node whose packets are only enqueued, if any: a category that already contends and forms aggregates when
     /// the channel is won has nothing to do before.
-    fn only_queued(&self, node: StationId) -> Option<Categories> {
+    fn only_queued(&self, shared: &Shared, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let owner = &parts.transmitters[node.index()];
         if owner.forming != Forming::AtAccess || owner.shapes || parts.dozers.are_any() {
             return None;
         }
-        let ready = Categories::of(parts.medium.ready(self.tx(node)));
+        let ready = Categories::of(shared.medium.ready(self.tx(node)));
         ready.are_any().then_some(ready)
     }
 
     /// Passes a packet of a shaped uplink to its station's shaper.
-    fn hold_back(&mut self, at: Instant, packet: Packet) {
+    fn hold_back(&mut self, shared: &mut Shared, at: Instant, packet: Packet) {
         if let Some(id) = self.parts.shaping {
-            self.call(id, |endpoint, out| {
+            self.call(shared, id, |endpoint, out| {
                 if let AnyEndpoint::Allocation(allocation) = endpoint {
                     allocation.hold_back(at, packet, out);
                 }
@@ -209,33 +209,33 @@ impl Network {
     }
 
     /// Enqueues a packet made by a station itself.
-    pub(super) fn originate(&mut self, node: StationId, packet: Packet) {
-        self.take_in(node);
+    pub(super) fn originate(&mut self, shared: &mut Shared, node: StationId, packet: Packet) {
+        self.take_in(shared, node);
         self.parts.meters.on_sent(&packet);
-        self.admit(node, self.now, packet);
+        self.admit(shared, node, shared.now, packet);
     }
 
     /// Enqueues a packet that arrived at `at`, and fills the hardware if it has room.
     #[inline]
-    pub(super) fn admit(&mut self, node: StationId, at: Instant, packet: Packet) {
+    pub(super) fn admit(&mut self, shared: &mut Shared, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::frame::Payload::category(&packet);
         if node == ACCESS_POINT {
             self.parts.dozers.note_buffered(packet.to);
         }
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
         if !self.dropped.is_empty() {
-            self.note_drops(at);
+            self.note_drops(shared, at);
         }
-        self.fill(node, category, at);
+        self.fill(shared, node, category, at);
     }
 
     /// Prepares the PPDU of a winner. Returns whether there is one.
-    pub(super) fn prepare(&mut self, at: AccessId) -> bool {
+    pub(super) fn prepare(&mut self, shared: &mut Shared, at: AccessId) -> bool {
         let (node, category) = (self.node_of(at), at.category);
         if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
-            self.take_in(node);
-            self.form(node, category, self.now);
-            let since = self.parts.medium.ready_since(at);
+            self.take_in(shared, node);
+            self.form(shared, node, category, shared.now);
+            let since = shared.medium.ready_since(at);
             let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
             if let (Some(first), Some(since)) = (first, since) {
                 // An aggregate formed at access contended before it was formed.
@@ -244,22 +244,29 @@ impl Network {
         }
         if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
             // The waiting packets were dropped, or may not be sent now.
-            self.parts.medium.withdraw(at);
-            self.sleep(node);
+            shared.medium.withdraw(at);
+            self.sleep(shared, node);
             return false;
         }
         true
     }
 
     /// Takes a PPDU from the link and puts it in the hardware. Returns whether there was one.
-    pub(super) fn form(&mut self, node: StationId, category: Category, now: Instant) -> bool {
-        let longest = self.parts.medium.longest_ppdu(self.access(node, category));
-        self.form_within(node, category, now, longest)
+    pub(super) fn form(
+        &mut self,
+        shared: &mut Shared,
+        node: StationId,
+        category: Category,
+        now: Instant,
+    ) -> bool {
+        let longest = shared.medium.longest_ppdu(self.access(node, category));
+        self.form_within(shared, node, category, now, longest)
     }
 
     /// The same, with a limit on the PPDU.
     pub(super) fn form_within(
         &mut self,
+        shared: &mut Shared,
         node: StationId,
         category: Category,
         now: Instant,
@@ -279,59 +286,59 @@ impl Network {
             queue.push_back(InHardware::new(descriptor, now));
         }
         if formed {
-            self.contend(node, category, now);
+            self.contend(shared, node, category, now);
         }
-        self.note_drops(now);
+        self.note_drops(shared, now);
         formed
     }
 
     /// Fills the hardware of a category, and starts contention if it is ready since `at`.
-    pub(super) fn fill(&mut self, node: StationId, category: Category, at: Instant) {
+    pub(super) fn fill(&mut self, shared: &mut Shared, node: StationId, category: Category, at: Instant) {
         let owner = &self.parts.transmitters[node.index()];
         let has_something = match owner.forming {
             Forming::Ahead(depth) => {
                 let room = owner.room(category, depth);
-                let formed = (0..room).take_while(|_| self.form(node, category, at)).count();
+                let formed = (0..room).take_while(|_| self.form(shared, node, category, at)).count();
                 formed > 0 || !self.parts.transmitters[node.index()].hardware[category.index()].is_empty()
             }
             Forming::AtAccess => {
-                self.is_ready(node, category)
+                self.is_ready(shared, node, category)
                     || !owner.hardware[category.index()].is_empty()
                     || owner.link.has_backlog(category)
             }
         };
         let is_away = self.parts.transmitters[node.index()].is_away;
-        if has_something && !is_away && !self.is_ready(node, category) {
-            self.parts.medium.set_ready(at, self.access(node, category));
+        if has_something && !is_away && !self.is_ready(shared, node, category) {
+            shared.medium.set_ready(at, self.access(node, category));
         }
     }
 
     /// Fills a free place in the hardware, now or after the driver's reaction.
-    pub(super) fn refill(&mut self, node: StationId, category: Category) {
+    pub(super) fn refill(&mut self, shared: &mut Shared, node: StationId, category: Category) {
         let handover = self.parts.transmitters[node.index()].handover;
         if handover.is_zero() {
-            self.fill_freed(node, category);
+            self.fill_freed(shared, node, category);
         } else {
             self.parts.transmitters[node.index()].handing[category.index()] += 1;
-            self.schedule(self.now + handover, Event::HandedOver(node, category));
-            self.fill(node, category, self.now);
+            self.schedule(shared, shared.now + handover, Event::HandedOver(node, category));
+            self.fill(shared, node, category, shared.now);
         }
     }
 
     /// Handles the driver's reaction to the end of a PPDU: the next one takes its place.
-    pub(super) fn on_handed_over(&mut self, node: StationId, category: Category) {
-        self.take_in(node);
+    pub(super) fn on_handed_over(&mut self, shared: &mut Shared, node: StationId, category: Category) {
+        self.take_in(shared, node);
         let handing = &mut self.parts.transmitters[node.index()].handing[category.index()];
         *handing = handing.saturating_sub(1);
-        self.fill_freed(node, category);
-        self.sleep(node);
+        self.fill_freed(shared, node, category);
+        self.sleep(shared, node);
     }
 
     /// If categories share the places of the hardware, any of them may take a free one; the highest goes first.
-    fn fill_freed(&mut self, node: StationId, category: Category) {
+    fn fill_freed(&mut self, shared: &mut Shared, node: StationId, category: Category) {
         let owner = &self.parts.transmitters[node.index()];
         if owner.hardware_total == usize::MAX && !owner.link.limits_all_categories() {
-            self.fill(node, category, self.now);
+            self.fill(shared, node, category, shared.now);
             return;
         }
         // The link may select one category after the other.
@@ -339,7 +346,7 @@ impl Network {
             let held = |owner: &Transmitter| owner.hardware.iter().map(VecDeque::len).sum::<usize>();
             let before = held(&self.parts.transmitters[node.index()]);
             for category in Category::ALL.into_iter().rev() {
-                self.fill(node, category, self.now);
+                self.fill(shared, node, category, shared.now);
             }
             if held(&self.parts.transmitters[node.index()]) == before {
                 break;
@@ -348,59 +355,59 @@ impl Network {
     }
 
     /// Starts the contention of a category's first descriptor as of `at`, if it does not contend yet.
-    pub(super) fn contend(&mut self, node: StationId, category: Category, at: Instant) {
+    pub(super) fn contend(&mut self, shared: &mut Shared, node: StationId, category: Category, at: Instant) {
         let first = self.parts.transmitters[node.index()].hardware[category.index()].front_mut();
         if let Some(first) = first.filter(|first| first.contending == Instant::MAX) {
             first.contending = at;
             if let Some(limit) = first.descriptor.give_up_after {
-                self.schedule(at + limit, Event::TimeLimit(node, category));
+                self.schedule(shared, at + limit, Event::TimeLimit(node, category));
             }
         }
     }
 
     /// Handles the possible end of a descriptor's time limit; the event of a finished descriptor has no effect on its successor, which
     /// has its own.
-    pub(super) fn on_time_limit(&mut self, node: StationId, category: Category) {
-        let on_air = self.parts.medium.is_on_air(self.access(node, category));
+    pub(super) fn on_time_limit(&mut self, shared: &mut Shared, node: StationId, category: Category) {
+        let on_air = shared.medium.is_on_air(self.access(node, category));
         let is_over = |network: &Self| {
             let first = network.parts.transmitters[node.index()].hardware[category.index()].front();
-            first.is_some_and(|first| first.is_expired(network.now))
+            first.is_some_and(|first| first.is_expired(shared.now))
         };
         if on_air || !is_over(self) {
             return;
         }
         // Before the next one becomes the first for arriving packets.
-        self.take_in(node);
+        self.take_in(shared, node);
         let Some(done) = self.parts.transmitters[node.index()].hardware[category.index()].pop_front() else {
             return;
         };
         // In a collision longer than this frame, the time ended before.
         let over = done.contending + done.descriptor.give_up_after.unwrap_or(Span::ZERO);
         let tried = done.transmissions > 0;
-        self.report(node, category, done, None);
-        self.contend(node, category, over.min(self.now));
+        self.report(shared, node, category, done, None);
+        self.contend(shared, node, category, over.min(shared.now));
         let at = self.access(node, category);
         if tried {
             // The next frame starts with the least window after this backoff.
-            self.parts.medium.reset_window(at);
+            shared.medium.reset_window(at);
         }
-        self.refill(node, category);
+        self.refill(shared, node, category);
         if self.parts.transmitters[node.index()].hardware[category.index()].is_empty() {
-            self.parts.medium.clear_ready(at);
+            shared.medium.clear_ready(at);
         }
-        self.sleep(node);
+        self.sleep(shared, node);
     }
 
     /// Schedules the wake-up of a node with an idle category for its next possible arrival.
-    pub(super) fn sleep(&mut self, node: StationId) {
-        self.sleep_after(node, None);
+    pub(super) fn sleep(&mut self, shared: &mut Shared, node: StationId) {
+        self.sleep_after(shared, node, None);
     }
 
     /// The same for a link that was `asked` just now: an earlier deadline, which it could not use, has no new information. Custom
     /// parts may return any time.
-    fn sleep_after(&mut self, node: StationId, asked: Option<Instant>) {
+    fn sleep_after(&mut self, shared: &mut Shared, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.transmitters[node.index()];
-        let ready = self.parts.medium.ready(self.tx(node));
+        let ready = shared.medium.ready(self.tx(node));
         let idle = Category::ALL.into_iter().filter(|category| !ready[category.index()]);
         let arrival = idle.filter_map(|category| owner.ingress.next_arrival(category)).min();
         // A link may also demand a call, or a report of the channel load, at a time of its own.
@@ -410,33 +417,33 @@ impl Network {
             .flatten()
             .filter(|at| asked.is_none_or(|asked| *at > asked));
         let next = arrival.into_iter().chain(deadlines).min();
-        self.measure_channel_load(node);
+        self.measure_channel_load(shared, node);
         if let Some(at) = next {
-            self.wake_at(node, at.max(self.now));
+            self.wake_at(shared, node, at.max(shared.now));
         }
     }
 
     /// Wakes a node at `at` or before.
-    pub(super) fn wake_at(&mut self, node: StationId, at: Instant) {
+    pub(super) fn wake_at(&mut self, shared: &mut Shared, node: StationId, at: Instant) {
         let wake = &mut self.parts.transmitters[node.index()].wake;
         if at < *wake {
             *wake = at;
-            self.schedule(at, Event::Wake(node));
+            self.schedule(shared, at, Event::Wake(node));
         }
     }
 
-    pub(super) fn on_wake(&mut self, node: StationId) {
-        if self.parts.transmitters[node.index()].wake > self.now {
+    pub(super) fn on_wake(&mut self, shared: &mut Shared, node: StationId) {
+        if self.parts.transmitters[node.index()].wake > shared.now {
             // An earlier wake-up covers it.
             return;
         }
         self.parts.transmitters[node.index()].wake = Instant::MAX;
-        self.take_in(node);
-        self.report_channel_load(node);
+        self.take_in(shared, node);
+        self.report_channel_load(shared, node);
         for category in Category::ALL {
-            self.fill(node, category, self.now);
+            self.fill(shared, node, category, shared.now);
         }
-        self.sleep_after(node, Some(self.now));
+        self.sleep_after(shared, node, Some(shared.now));
     }
 
     /// Notes that the channel was busy from `start` to `end`.
@@ -446,43 +453,43 @@ impl Network {
     }
 
     /// Starts a measurement of the channel load for a link that asks for it.
-    pub(super) fn measure_channel_load(&mut self, node: StationId) {
+    pub(super) fn measure_channel_load(&mut self, shared: &mut Shared, node: StationId) {
         let owner = &mut self.parts.transmitters[node.index()];
         let until = owner.link.deadline().channel_load;
         if until.is_some() && until != owner.channel_load.until {
-            owner.channel_load = ChannelLoad { until, since: self.now, busy: self.busy, own: owner.own };
+            owner.channel_load = ChannelLoad { until, since: shared.now, busy: self.busy, own: owner.own };
         }
     }
 
     /// Reports the channel load to a link, if it is due.
-    pub(super) fn report_channel_load(&mut self, node: StationId) {
+    pub(super) fn report_channel_load(&mut self, shared: &mut Shared, node: StationId) {
         let owner = &mut self.parts.transmitters[node.index()];
-        if owner.link.deadline().channel_load.is_none_or(|due| due > self.now) {
+        if owner.link.deadline().channel_load.is_none_or(|due| due > shared.now) {
             return;
         }
         let heard = owner.channel_load;
-        let elapsed = self.now.since(heard.since);
+        let elapsed = shared.now.since(heard.since);
         // Transmissions that ended in this time may have begun before.
         let share =
             |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
         let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
-        owner.link.on_channel(self.now, busy, own);
-        self.measure_channel_load(node);
+        owner.link.on_channel(shared.now, busy, own);
+        self.measure_channel_load(shared, node);
     }
 
     /// Accounts for packets dropped by the link.
     #[inline]
-    pub(super) fn note_drops(&mut self, now: Instant) {
+    pub(super) fn note_drops(&mut self, shared: &mut Shared, now: Instant) {
         if !self.dropped.is_empty() {
-            self.count_drops(now);
+            self.count_drops(shared, now);
         }
     }
 
-    fn count_drops(&mut self, now: Instant) {
+    fn count_drops(&mut self, shared: &mut Shared, now: Instant) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
             self.parts.dozers.note_gone(lost.packet.to, 1);
-            self.lose(now, &lost.packet, lost.reason);
+            self.lose(shared, now, &lost.packet, lost.reason);
         }
         self.dropped = dropped;
     }
