@@ -29,12 +29,11 @@ mod topology;
 
 pub use error::BuildError;
 
-pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
+pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Passed, Reception, Timer};
 pub use live::{Fate, Live};
 pub use measure::{Event, Events, ExchangeView, MpduView, NoObserver, Observer};
 pub use network::Imbalance;
 pub use outcome::Outcome;
-pub use outside::Passed;
 pub use packet::{Header, Kind, Packet};
 pub use plugins::{MakeEndpoint, Plugin, Plugins, Reach};
 pub use run::Run;

@@ -8,8 +8,7 @@ use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
 use crate::blueprint::{Blueprint, SharedChannel};
-use crate::endpoint::external::{External, TaggedFate};
-use crate::endpoint::{AnyEndpoint, Outgoing};
+use crate::endpoint::{AnyEndpoint, External, Outgoing, Passed};
 use crate::error::BuildError;
 use crate::flow::EndpointId;
 use crate::flow::flow_id;
@@ -46,7 +45,7 @@ pub struct Live<C> {
     /// Content of packets in transit, by tag, with the index of its flow.
     contents: Vec<Option<(usize, C)>>,
     free: Vec<usize>,
-    carried: Vec<TaggedFate>,
+    carried: Vec<Passed>,
 }
 
 impl<C> std::fmt::Debug for Live<C> {
@@ -140,7 +139,7 @@ impl<C> Live<C> {
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
         self.domains.networks_mut().for_each(|network| network.take_fates(&mut self.carried));
-        for TaggedFate { tag, at, lost, .. } in self.carried.drain(..) {
+        for Passed { tag, at, lost, .. } in self.carried.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {
                 self.free.push(place);

@@ -3,32 +3,17 @@
 //! The caller owns the loop: [`Run::push`] passes a packet to a flow, [`Run::advance_to`] advances to an instant, and [`Run::take_passed`]
 //! returns the fates of packets. All else of the scenario is simulated alongside, and all meters count.
 
-use airbound_control::frame::DropReason;
 use airbound_control::queue::Demand;
 use airbound_scenario::DemandSchedule;
 use airbound_units::{ByteCount, ConfigError, Instant};
 
-use crate::endpoint::Outgoing;
-use crate::endpoint::external::TaggedFate;
+use crate::endpoint::{Outgoing, Passed};
 use crate::flow::{Direction, flow_id};
 use crate::measure::DemandMeter;
 use crate::network::{Domains, Network, Shared};
 use crate::networks::Member;
 use crate::packet::Kind;
 use crate::run::{Engine, Run};
-
-/// The fate of a packet of the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
-    /// The tag that it was pushed with.
-    pub tag: u64,
-    /// The time of its arrival or loss.
-    pub at: Instant,
-    /// The reason of its loss; `None` if it arrived.
-    pub lost: Option<DropReason>,
-    /// Whether it arrived with a mark of congestion.
-    pub is_marked: bool,
-}
 
 impl Run {
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never, and for a conference.
@@ -71,12 +56,7 @@ impl Run {
     /// Moves the fates of the caller's packets since the last call to `into`, network by network, each in order.
     pub fn take_passed(&mut self, into: &mut Vec<Passed>) {
         let Engine::Networks(domains, _) = &mut self.engine else { return };
-        let mut fates = Vec::new();
-        for network in domains.networks_mut() {
-            network.take_fates(&mut fates);
-        }
-        let passed = |TaggedFate { tag, at, lost, is_marked }| Passed { tag, at, lost, is_marked };
-        into.extend(fates.into_iter().map(passed));
+        domains.networks_mut().for_each(|network| network.take_fates(into));
     }
 
     /// Begins to report a flow of the gate, under `name`, and perhaps with a demand from now on.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airbound_control::frame::{DropReason, FlowId, Payload, StationId};
+use airbound_control::frame::{DropReason, FlowId, Mpdu, Payload, StationId};
 use airbound_control::queue::Backlog;
 use airbound_senders::allocation::{
     Allocation as Allocated, FrameSensor, Observation, REPORT_LENGTH, RateAllocator, ReceiverId, Report,
@@ -189,6 +189,31 @@ impl Endpoint for Allocation {
         }
     }
 
+    fn precedence(&self) -> u8 {
+        2
+    }
+
+    fn held(&self) -> usize {
+        self.uplinks.iter().map(|uplink| uplink.shaper.held()).sum()
+    }
+
+    /// A held packet is released with the next frame of the downlink, or when it completes a bunch.
+    fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
+        let Role::Shaped(number) = self.role(&packet) else { return };
+        let shaper = &mut self.uplinks[number].shaper;
+        shaper.push(packet);
+        shaper.release().into_iter().for_each(|packet| out.admit(at, packet));
+    }
+
+    /// Reports to the shapers of a station the number of their packets in a transmitted frame, and the remaining queue.
+    fn on_transmitted(&mut self, station: StationId, mpdus: &[Mpdu<Packet>], left: &Backlog) {
+        let left = self.payload_of(left);
+        for uplink in self.uplinks.iter_mut().filter(|uplink| uplink.station == station) {
+            let own = mpdus.iter().filter(|mpdu| mpdu.packet.flow == uplink.flow);
+            uplink.shaper.on_frame(own.count() as u32, left);
+        }
+    }
+
     fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         match self.role(packet) {
             Role::Reports(number) => self.on_report(now, number, packet, out),
@@ -352,34 +377,6 @@ impl Allocation {
     /// The rates decided so far, by station.
     pub(crate) fn allocations(&self) -> impl Iterator<Item = Allocated> + '_ {
         self.allocator.allocations()
-    }
-
-    /// Number of packets held by shapers.
-    pub(crate) fn held(&self) -> usize {
-        self.uplinks.iter().map(|uplink| uplink.shaper.held()).sum()
-    }
-
-    /// Holds a packet of a shaped uplink that arrived at `at`. It is released with the next frame of the downlink, or
-    /// when it completes a bunch.
-    pub(crate) fn hold_back(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
-        let Role::Shaped(number) = self.role(&packet) else { return };
-        let shaper = &mut self.uplinks[number].shaper;
-        shaper.push(packet);
-        shaper.release().into_iter().for_each(|packet| out.admit(at, packet));
-    }
-
-    /// Reports to the shapers of a station the number of their packets in a transmitted frame, and the remaining queue.
-    pub(crate) fn on_transmitted<'a>(
-        &mut self,
-        station: StationId,
-        packets: impl Iterator<Item = &'a Packet> + Clone,
-        left: &Backlog,
-    ) {
-        let left = self.payload_of(left);
-        for uplink in self.uplinks.iter_mut().filter(|uplink| uplink.station == station) {
-            let own = packets.clone().filter(|packet| packet.flow == uplink.flow);
-            uplink.shaper.on_frame(own.count() as u32, left);
-        }
     }
 
     /// The payload in a backlog of shaped packets.

@@ -17,7 +17,7 @@ pub(crate) mod in_flight;
 pub(crate) mod rtp;
 pub(crate) mod tcp;
 
-use airbound_control::frame::{DropReason, FlowId, StationId};
+use airbound_control::frame::{DropReason, FlowId, Mpdu, StationId};
 use airbound_control::queue::Backlog;
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -25,6 +25,7 @@ use crate::measure::Meters;
 use crate::packet::{Kind, Packet};
 pub(crate) use allocation::Allocation;
 pub(crate) use external::External;
+pub use external::Passed;
 use rtp::RtpSession;
 use tcp::Connection;
 
@@ -165,6 +166,34 @@ pub trait Endpoint {
     fn on_backlog(&mut self, _now: Instant, _token: Timer, _backlog: &Backlog, _out: &mut Outbox<'_>) {}
     /// Ends the run: counts the content still in transit.
     fn end(&self, _counts: &mut Counts<'_>) {}
+
+    // What few transports use.
+
+    /// Its place among endpoints that begin at the same time, lowest first.
+    fn precedence(&self) -> u8 {
+        3
+    }
+    /// Whether it bounds what its transmitter holds of it: asked once, before the run. Only then [`Endpoint::on_left`] is called.
+    fn counts_below(&self) -> bool {
+        false
+    }
+    /// Notes that the transmitter at which its flow begins has no longer a packet: it was acknowledged or given up. Returns a timer that
+    /// fires after the present event.
+    fn on_left(&mut self, _packet: &Packet) -> Option<Timer> {
+        None
+    }
+    /// Takes a packet of a shaped flow that arrived at its transmitter at `at`: passes it to the queue, or holds it.
+    fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
+        out.admit(at, packet);
+    }
+    /// Number of packets that it holds.
+    fn held(&self) -> usize {
+        0
+    }
+    /// Notes what a station with shaped flows has transmitted, and what is left in its queue.
+    fn on_transmitted(&mut self, _station: StationId, _mpdus: &[Mpdu<Packet>], _left: &Backlog) {}
+    /// Moves the fates of the caller's packets since the last call, in order.
+    fn take(&mut self, _into: &mut Vec<Passed>) {}
 }
 
 /// The transports, dispatched without a virtual call except for custom ones.
@@ -210,29 +239,25 @@ impl Endpoint for AnyEndpoint {
     fn end(&self, counts: &mut Counts<'_>) {
         dispatch!(self, inner => inner.end(counts));
     }
-}
-
-impl AnyEndpoint {
-    /// Number of packets held back from a queue.
-    pub(crate) fn held(&self) -> usize {
-        match self {
-            Self::Allocation(allocation) => allocation.held(),
-            Self::Tcp(_) | Self::Rtp(_) | Self::External(_) | Self::Custom(_) => 0,
-        }
+    fn precedence(&self) -> u8 {
+        dispatch!(self, inner => inner.precedence())
     }
-
-    /// Whether it bounds what its transmitter holds of it, and so has to know of transmissions.
-    pub(crate) fn counts_below(&self) -> bool {
-        matches!(self, Self::Tcp(connection) if connection.config.small_queue.is_some())
+    fn counts_below(&self) -> bool {
+        dispatch!(self, inner => inner.counts_below())
     }
-
-    /// Order of its transport among endpoints that begin at the same time.
-    pub(crate) const fn precedence(&self) -> u8 {
-        match self {
-            Self::Tcp(_) => 0,
-            Self::Rtp(_) => 1,
-            Self::Allocation(_) => 2,
-            Self::External(_) | Self::Custom(_) => 3,
-        }
+    fn on_left(&mut self, packet: &Packet) -> Option<Timer> {
+        dispatch!(self, inner => inner.on_left(packet))
+    }
+    fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.admit(at, packet, out));
+    }
+    fn held(&self) -> usize {
+        dispatch!(self, inner => inner.held())
+    }
+    fn on_transmitted(&mut self, station: StationId, mpdus: &[Mpdu<Packet>], left: &Backlog) {
+        dispatch!(self, inner => inner.on_transmitted(station, mpdus, left));
+    }
+    fn take(&mut self, into: &mut Vec<Passed>) {
+        dispatch!(self, inner => inner.take(into));
     }
 }

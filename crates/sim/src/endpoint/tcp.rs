@@ -96,7 +96,7 @@ const SENDER: Timer = Timer(0);
 const RECEIVER: Timer = Timer(1);
 const APPLICATION: Timer = Timer(2);
 /// Segments have left the sender's transmitter, which may make room for more.
-pub(crate) const LEFT: Timer = Timer(3);
+const LEFT: Timer = Timer(3);
 
 impl Endpoint for Connection {
     fn begin(&mut self, out: &mut Outbox<'_>) {
@@ -114,9 +114,26 @@ impl Endpoint for Connection {
     fn on_lost(&mut self, _now: Instant, packet: &Packet, _reason: DropReason, _counts: &mut Counts<'_>) {
         if packet.kind == Kind::Acknowledgement {
             self.in_flight.take(packet.number);
-        } else {
-            self.on_left(packet);
         }
+    }
+
+    fn precedence(&self) -> u8 {
+        0
+    }
+
+    fn counts_below(&self) -> bool {
+        self.config.small_queue.is_some()
+    }
+
+    /// What happens later to a segment that its transmitter has transmitted or dropped does not matter.
+    fn on_left(&mut self, packet: &Packet) -> Option<Timer> {
+        if !self.counts_below() || packet.kind != Kind::Segment {
+            return None;
+        }
+        if let Some(length) = self.below.take(packet.number) {
+            self.sender.on_left(length);
+        }
+        Some(LEFT)
     }
 
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
@@ -180,13 +197,6 @@ impl Connection {
         }
         self.fill_buffer(now);
         self.drive(now, out);
-    }
-
-    /// Notes that the sender's transmitter has transmitted or dropped a segment; what happens to it later does not matter.
-    pub(crate) fn on_left(&mut self, packet: &Packet) {
-        if let Some(length) = self.below.take(packet.number) {
-            self.sender.on_left(length);
-        }
     }
 
     /// Handles more bytes in order at the receiver.

@@ -10,11 +10,10 @@ use airbound_wifi::edca::Category;
 
 use super::transmitter::InHardware;
 use super::{Event, Network, Shared};
-use crate::endpoint::tcp::LEFT;
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId};
 use crate::measure::{Arrival, OnAir};
-use crate::packet::{Header, Kind, Packet};
+use crate::packet::{Header, Packet};
 
 /// Agreements of a link: two directions, four categories, two traffic identifiers.
 const AGREEMENTS_PER_LINK: usize = 2 * 4 * 2;
@@ -127,24 +126,20 @@ impl Network {
         self.sensed = sensed;
     }
 
-    /// Reports the transmission of segments to the connections that sent them here, which send more after the exchange.
+    /// Reports the transmission of packets to the endpoints that sent them here, which send more after the exchange.
     pub(super) fn note_left(&mut self, shared: &mut Shared, one: &OnAir, done: &InHardware) {
         let mut last = None;
         for (place, mpdu) in done.descriptor.mpdus.iter().enumerate() {
             let packet = &mpdu.packet;
             let flow = &self.parts.flows[packet.flow.0 as usize];
-            if packet.kind == Kind::Segment
-                && one.acknowledged.get(place)
+            if one.acknowledged.get(place)
                 && flow.begins_at() == one.node
                 && let Some(id) = flow.endpoint
-                && let AnyEndpoint::Tcp(connection) = &mut self.parts.endpoints[id.index()]
-                && connection.config.small_queue.is_some()
+                && let Some(timer) = self.parts.endpoints[id.index()].on_left(packet)
+                && last != Some(id)
             {
-                connection.on_left(packet);
-                if last != Some(id) {
-                    last = Some(id);
-                    self.schedule(shared, shared.now, Event::Timer(id, LEFT));
-                }
+                last = Some(id);
+                self.schedule(shared, shared.now, Event::Timer(id, timer));
             }
         }
     }
@@ -339,9 +334,16 @@ impl Network {
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
             let counts = &mut Counts::new(&mut parts.meters);
             parts.endpoints[id.index()].on_lost(shared.now, packet, reason, counts);
-            if self.counts_below && parts.endpoints[id.index()].counts_below() {
-                self.schedule(shared, shared.now, Event::Timer(id, LEFT));
-            }
+            self.note_gone(shared, id, packet);
+        }
+    }
+
+    /// Reports to an endpoint that counts what is below that a transmitter has given up a packet of it.
+    pub(super) fn note_gone(&mut self, shared: &mut Shared, id: EndpointId, packet: &Packet) {
+        if self.counts_below
+            && let Some(timer) = self.parts.endpoints[id.index()].on_left(packet)
+        {
+            self.schedule(shared, shared.now, Event::Timer(id, timer));
         }
     }
 }

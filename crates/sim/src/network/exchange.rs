@@ -14,7 +14,7 @@ use airbound_wifi::rate::Rate;
 use super::delivery::AgreementId;
 use super::transmitter::InHardware;
 use super::{Event, Medium, Network, Shared, link_id};
-use crate::endpoint::AnyEndpoint;
+use crate::endpoint::Endpoint as _;
 use crate::flow::ACCESS_POINT;
 use crate::measure::{ExchangeView, OnAir};
 
@@ -231,11 +231,9 @@ impl Network {
             way,
             flows: &self.parts.flows,
         });
-        if let Some(id) = self.parts.shaping
-            && let AnyEndpoint::Allocation(allocation) = &mut self.parts.endpoints[id.index()]
-        {
-            let packets = first.descriptor.mpdus.iter().map(|mpdu| &mpdu.packet);
-            allocation.on_transmitted(node, packets, &owner.link.backlog());
+        if let Some(id) = self.parts.shaping {
+            let endpoint = &mut self.parts.endpoints[id.index()];
+            endpoint.on_transmitted(node, &first.descriptor.mpdus, &owner.link.backlog());
         }
         let tries = first.descriptor.chain.total_tries().min(hardware_tries).max(1);
         let expired =

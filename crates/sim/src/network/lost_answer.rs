@@ -10,9 +10,7 @@ use airbound_units::Instant;
 use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
-use super::{Event, Network, Shared};
-use crate::endpoint::AnyEndpoint;
-use crate::endpoint::tcp::LEFT;
+use super::{Network, Shared};
 use crate::measure::OnAir;
 use crate::packet::Packet;
 
@@ -107,13 +105,8 @@ impl Network {
             self.parts.meters.on_dropped(at, packet, reason);
             return;
         }
-        if self.counts_below
-            && let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint
-            && let AnyEndpoint::Tcp(connection) = &mut self.parts.endpoints[id.index()]
-            && connection.config.small_queue.is_some()
-        {
-            connection.on_left(packet);
-            self.schedule(shared, shared.now, Event::Timer(id, LEFT));
+        if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
+            self.note_gone(shared, id, packet);
         }
     }
 }

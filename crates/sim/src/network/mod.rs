@@ -37,8 +37,7 @@ pub(crate) use power_save::Dozers;
 use power_save::Null;
 pub(crate) use transmitter::{Forming, Transmitter};
 
-use crate::endpoint::external::TaggedFate;
-use crate::endpoint::{Answer, AnyEndpoint, Timer};
+use crate::endpoint::{Answer, AnyEndpoint, Endpoint as _, Passed, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId, Flow};
 use crate::measure::{Arrival, Meters};
 use crate::packet::Packet;
@@ -213,11 +212,9 @@ impl Network {
     }
 
     /// Moves the fates of external packets since the last call, in order.
-    pub(crate) fn take_fates(&mut self, into: &mut Vec<TaggedFate>) {
+    pub(crate) fn take_fates(&mut self, into: &mut Vec<Passed>) {
         for endpoint in &mut self.parts.endpoints {
-            if let AnyEndpoint::External(external) = endpoint {
-                external.take(into);
-            }
+            endpoint.take(into);
         }
     }
 

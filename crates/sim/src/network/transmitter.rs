@@ -18,7 +18,7 @@ use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
 use super::{Event, Network, Shared};
-use crate::endpoint::AnyEndpoint;
+use crate::endpoint::Endpoint as _;
 use crate::flow::ACCESS_POINT;
 use crate::ingress::{Categories, Ingress};
 use crate::link::AnyLink;
@@ -200,11 +200,7 @@ impl Network {
     /// Passes a packet of a shaped uplink to its station's shaper.
     fn hold_back(&mut self, shared: &mut Shared, at: Instant, packet: Packet) {
         if let Some(id) = self.parts.shaping {
-            self.call(shared, id, |endpoint, out| {
-                if let AnyEndpoint::Allocation(allocation) = endpoint {
-                    allocation.hold_back(at, packet, out);
-                }
-            });
+            self.call(shared, id, |endpoint, out| endpoint.admit(at, packet, out));
         }
     }
 
