@@ -195,10 +195,14 @@ impl Blueprint<'_> {
         let mut is_open = false;
         for ((written, flow), meter) in self.scenario.flows.iter().zip(flows).zip(meters) {
             if self.plugins.gate(&written.name).is_some() {
-                flow.endpoint = Some(id);
                 meter.sleep();
-                is_open = true;
+            } else if self.plugins.carries(&written.name) {
+                meter.leave_latency_out();
+            } else {
+                continue;
             }
+            flow.endpoint = Some(id);
+            is_open = true;
         }
         if is_open {
             endpoints.push(AnyEndpoint::External(External::default()));

@@ -26,6 +26,7 @@ pub mod run;
 mod site;
 mod snapshot;
 mod topology;
+mod world;
 
 pub use error::BuildError;
 

@@ -5,17 +5,14 @@
 //! wire; an uplink flow begins at its station. Simulated traffic runs alongside.
 
 use airbound_control::frame::DropReason;
-use airbound_units::{BitRate, ByteCount, Instant};
+use airbound_scenario::Scenario;
+use airbound_units::{ByteCount, Instant};
 
-use crate::blueprint::{Blueprint, SharedChannel};
-use crate::endpoint::{AnyEndpoint, External, Outgoing, Passed};
+use crate::endpoint::{Outgoing, Passed};
 use crate::error::BuildError;
-use crate::flow::EndpointId;
-use crate::flow::flow_id;
-use crate::network::{Domains, Network};
-use crate::packet::Kind;
+use crate::networks;
 use crate::plugins::Plugins;
-use airbound_scenario::{Datagrams, Scenario, Traffic};
+use crate::world::World;
 
 /// The fate of an external packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,32 +27,25 @@ pub struct Fate<C> {
     pub lost: Option<DropReason>,
 }
 
-/// An external flow.
-#[derive(Debug, Clone, Copy)]
-struct Lane {
-    flow: usize,
-    /// The number of its next packet.
-    next: u64,
-}
-
 /// A network that carries external packets with content of type `C`.
 pub struct Live<C> {
-    pub(crate) domains: Domains,
-    lanes: Vec<Lane>,
+    world: World,
+    /// The number of each external flow in the scenario, and of its next packet.
+    flows: Vec<(usize, u64)>,
     /// Content of packets in transit, by tag, with the index of its flow.
     contents: Vec<Option<(usize, C)>>,
     free: Vec<usize>,
-    carried: Vec<Passed>,
+    passed: Vec<Passed>,
 }
 
 impl<C> std::fmt::Debug for Live<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live").field("lanes", &self.lanes).finish_non_exhaustive()
+        f.debug_struct("Live").field("flows", &self.flows).finish_non_exhaustive()
     }
 }
 
 impl<C> Live<C> {
-    /// Prepares the network of `scenario` with its own scheme. Flows named in `outside` carry the caller's packets
+    /// Prepares the networks of `scenario` with its own scheme. Flows named in `outside` carry the caller's packets
     /// instead of their own traffic; their other parameters apply. The run ends with the scenario's duration.
     ///
     /// # Errors
@@ -66,80 +56,49 @@ impl<C> Live<C> {
         plugins: &Plugins,
         seed: u64,
     ) -> Result<Self, BuildError> {
+        let mut plugins = plugins.clone();
+        outside.iter().for_each(|name| plugins.carry(name.as_ref()));
         plugins.check_flows(scenario)?;
-        let mut scenario = scenario.clone();
-        let mut lanes = Vec::new();
-        for name in outside {
-            let place = scenario.flows.iter().position(|flow| flow.name == name.as_ref());
-            let Some(flow) = place else {
-                return Err(BuildError::NoFlow { flow: name.as_ref().to_owned() });
-            };
-            // Only the caller's packets are sent.
-            let nothing = Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) };
-            scenario.flows[flow].traffic = Traffic::Cbr(nothing);
-            lanes.push(Lane { flow, next: 0 });
-        }
-        let channel = SharedChannel::alone(seed);
-        let (scheme, whole) = (&scenario.scheme, &scenario);
-        let blueprint = Blueprint { scenario: whole, whole, scheme, plugins, seed, channel };
-        let (domain, mut parts) = blueprint.domain()?;
-        let endpoint = EndpointId::new(parts.endpoints.len());
-        parts.endpoints.push(AnyEndpoint::External(External::default()));
-        for lane in &lanes {
-            parts.flows[lane.flow].endpoint = Some(endpoint);
-            parts.meters.flows[lane.flow].leave_latency_out();
-        }
-        let domains = Domains::new(vec![domain.with(parts)]);
-        Ok(Self { domains, lanes, contents: Vec::new(), free: Vec::new(), carried: Vec::new() })
-    }
-
-    /// Its network.
-    pub(crate) fn network(&self) -> Option<&Network> {
-        self.domains.networks().next()
+        let place = |name: &str| scenario.flows.iter().position(|flow| flow.name == name);
+        let flows = outside.iter().filter_map(|name| Some((place(name.as_ref())?, 0))).collect();
+        let world = networks::build(scenario, &scenario.scheme, seed, &plugins)?.world;
+        Ok(Self { world, flows, contents: Vec::new(), free: Vec::new(), passed: Vec::new() })
     }
 
     /// The present simulated time.
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.domains.now()
+        self.world.now()
     }
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        self.domains.next_event()
-    }
-
-    /// Events processed so far, transmissions included.
-    #[must_use]
-    pub fn processed(&self) -> u64 {
-        self.domains.processed()
+        self.world.next_event()
     }
 
     /// Sends a packet of `size` bytes from the IP header on into the external flow with index `flow`, now.
     pub fn push(&mut self, flow: usize, content: C, size: ByteCount) {
-        let Some(lane) = self.lanes.get_mut(flow) else { return };
+        let Some((number, next)) = self.flows.get_mut(flow) else { return };
         let tag = self.free.pop().unwrap_or_else(|| {
             self.contents.push(None);
             self.contents.len() - 1
         });
         self.contents[tag] = Some((flow, content));
-        let number = lane.next;
-        lane.next += 1;
-        let flow = flow_id(lane.flow);
-        let outgoing = Outgoing { flow, number, kind: Kind::Datagram, tag: tag as u64, size };
-        self.domains.act(0, |network, shared| network.send(shared, outgoing));
+        let packet = Outgoing::datagram(*next, tag as u64, size);
+        *next += 1;
+        self.world.push(*number, packet);
     }
 
     /// Advances until `until` or the end of the run, whichever comes first.
     pub fn advance(&mut self, until: Instant) {
-        self.domains.advance(until);
+        self.world.advance(until);
     }
 
     /// Moves the fates of packets since the last call to `fates`, in order.
     pub fn take(&mut self, fates: &mut Vec<Fate<C>>) {
-        self.domains.networks_mut().for_each(|network| network.take_fates(&mut self.carried));
-        for Passed { tag, at, lost, .. } in self.carried.drain(..) {
+        self.world.take(&mut self.passed);
+        for Passed { tag, at, lost, .. } in self.passed.drain(..) {
             let place = tag as usize;
             if let Some((flow, content)) = self.contents.get_mut(place).and_then(Option::take) {
                 self.free.push(place);

@@ -1,17 +1,15 @@
-//! Several networks in a scenario: builds their simulations, and merges their events into those of the run.
+//! The networks of a scenario: builds their simulations, and numbers what is theirs over the run.
 
-use std::cell::RefCell;
-use std::fmt;
 use std::ops::Range;
-use std::rc::Rc;
 
-use airbound_record::{Direction, FrameRow, HopRow, NetworkSummary, PacketRow, RunInfo, SeriesRow, TxopRow};
+use airbound_record::{Direction, NetworkSummary, RunInfo};
 
 use crate::blueprint::{Blueprint, SharedChannel};
 use crate::error::BuildError;
-use crate::measure::{Event, Events, Figures, Observer};
-use crate::network::{CollisionDomain, Domains};
+use crate::measure::{Figures, Numbers};
+use crate::network::CollisionDomain;
 use crate::plugins::Plugins;
+use crate::world::World;
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 
@@ -24,49 +22,19 @@ pub(crate) struct Member {
     pub(crate) channel: u16,
     /// Its scheme.
     pub(crate) scheme: Scheme,
-    /// Mapping of its own numbers to those in the tables.
-    numbers: Numbers,
-    /// Number of its stations.
-    stations: usize,
+    /// Its index in the order of the scenario.
+    pub(crate) place: u64,
+    /// The numbers in the run of its flows of the scenario.
+    pub(crate) flows: Range<usize>,
+    /// The numbers of its stations.
+    stations: Range<usize>,
 }
 
 /// The networks of a run, in the order of the domains.
 pub(crate) struct Built {
-    pub(crate) domains: Domains,
-    pub(crate) members: Vec<Member>,
+    pub(crate) world: World,
     /// The names of all flows, acknowledgements included.
     pub(crate) flows: Vec<String>,
-}
-
-/// The observer of all networks.
-#[derive(Clone)]
-pub(crate) struct Audience(Rc<RefCell<Box<dyn Observer>>>);
-
-impl fmt::Debug for Audience {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Audience")
-    }
-}
-
-impl Audience {
-    pub(crate) fn new(observer: Box<dyn Observer>) -> Self {
-        Self(Rc::new(RefCell::new(observer)))
-    }
-
-    /// The kinds of events that the observer receives.
-    pub(crate) fn wants(&self) -> Events {
-        self.0.borrow().wants()
-    }
-
-    /// Passes an event on.
-    pub(crate) fn notify(&self, event: Event<'_>) {
-        self.0.borrow_mut().on_event(event);
-    }
-
-    /// Returns the observer, if no network holds it any more.
-    pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
-        Rc::try_unwrap(self.0).ok().map(RefCell::into_inner)
-    }
 }
 
 /// Builds the simulations of all networks of a scenario.
@@ -91,22 +59,22 @@ pub(crate) fn build(
             name: None,
             channel: 1,
             scheme: scheme.clone(),
-            numbers: Numbers { own: scenario.flows.len() as u32, ..Numbers::default() },
-            stations: scenario.stations.len(),
+            place: 0,
+            flows: 0..scenario.flows.len(),
+            stations: 0..scenario.stations.len(),
         };
-        let domains = Domains::new(vec![domain.with(parts)]);
-        return Ok(Built { domains, members: vec![member], flows });
+        return Ok(Built { world: World::new(vec![domain.with(parts)], vec![member]), flows });
     }
     let channels = scenario.channels();
     let mut built: Vec<Option<CollisionDomain>> = channels.iter().map(|_| None).collect();
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); channels.len()];
     // As in a single network, the flows of the scenario come first.
     let mut flows: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
-    let mut numbers = Numbers { networks: scenario.networks.len() as u64, ..Numbers::default() };
+    let (mut first_flow, mut first_station) = (0, 0);
+    // The numbers of each network's flows, channel by channel.
+    let mut numbers: Vec<Vec<Vec<u32>>> = vec![Vec::new(); channels.len()];
     for (network, index) in scenario.networks.iter().zip(0u64..) {
         let Ok(channel) = channels.binary_search(&network.channel) else { continue };
-        numbers.network = index;
-        numbers.others = flows.len() as u32;
         let alike = |other: &&scenario::Network| other.channel == network.channel;
         let blueprint = Blueprint {
             scenario: &network.of(scenario),
@@ -121,44 +89,36 @@ pub(crate) fn build(
                 networks: scenario.networks.iter().filter(alike).count() as u64,
             },
         };
-        numbers.own = blueprint.scenario.flows.len() as u32;
+        let (own, stations) = (blueprint.scenario.flows.len(), blueprint.scenario.stations.len());
         let (domain, parts) = blueprint.domain()?;
         members[channel].push(Member {
             name: Some(network.name.clone()),
             channel: network.channel,
             scheme: blueprint.scheme.clone(),
-            numbers,
-            stations: blueprint.scenario.stations.len(),
+            place: index,
+            flows: first_flow..first_flow + own,
+            stations: first_station..first_station + stations,
         });
-        numbers.flows += numbers.own;
-        numbers.stations += blueprint.scenario.stations.len() as u16;
-        flows.extend(parts.flows.iter().skip(numbers.own as usize).map(|flow| flow.name.clone()));
+        let others = flows.len()..flows.len() + parts.flows.len() - own;
+        let own = first_flow..first_flow + own;
+        numbers[channel].push(own.clone().chain(others).map(|number| number as u32).collect());
+        flows.extend(parts.flows.iter().skip(own.len()).map(|flow| flow.name.clone()));
+        (first_flow, first_station) = (own.end, first_station + stations);
         // The first network of a channel brings it.
         built[channel] = Some(built[channel].take().unwrap_or(domain).with(parts));
     }
     let members = members.into_iter().flatten().collect();
-    Ok(Built { domains: Domains::new(built.into_iter().flatten().collect()), members, flows })
-}
-
-/// Attaches the observer to the networks of a run. A lone network holds it itself, and `None` is returned; several networks share an
-/// audience, with the numbers of the run.
-pub(crate) fn observe(
-    domains: &mut Domains,
-    members: &[Member],
-    observer: Box<dyn Observer>,
-) -> Option<Audience> {
-    let mut networks = domains.networks_mut().zip(members);
-    if let [Member { name: None, .. }] = members {
-        if let Some((network, _)) = networks.next() {
-            network.parts.meters.observe(observer);
-        }
-        return None;
+    let members: Vec<Member> = members;
+    let mut world = World::new(built.into_iter().flatten().collect(), members.clone());
+    for ((network, member), own) in world.networks_mut().zip(members).zip(numbers.into_iter().flatten()) {
+        network.parts.meters.rows.numbers = Numbers {
+            flows: own.into(),
+            all_flows: flows.len() as u64,
+            stations: member.stations.start as u16,
+            network: [member.place, scenario.networks.len() as u64],
+        };
     }
-    let audience = Audience::new(observer);
-    for (network, member) in networks {
-        network.parts.meters.observe(Box::new(Renumbered::new(audience.clone(), member.numbers)));
-    }
-    Some(audience)
+    Ok(Built { world, flows })
 }
 
 /// The seed of a network: the first has that of the run, so that it has the same conditions as alone.
@@ -172,10 +132,10 @@ fn first_on(networks: &[scenario::Network], channel: u16) -> u64 {
 }
 
 /// The summaries of the networks; none if the scenario names none.
-pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> {
+pub(crate) fn summaries(networks: &[(Member, Figures)]) -> Vec<NetworkSummary> {
     let named =
         networks.iter().filter_map(|(member, figures)| Some((member, figures, member.name.as_ref()?)));
-    let summary = |(member, figures, name): (&&Member, &Figures, &String)| {
+    let summary = |(member, figures, name): (&Member, &Figures, &String)| {
         let goodput = |direction| {
             let flows = figures.flows.iter().filter(|flow| flow.direction == direction);
             flows.map(|flow| flow.goodput_mbps).sum()
@@ -197,107 +157,8 @@ pub(crate) fn summaries(networks: &[(&Member, Figures)]) -> Vec<NetworkSummary> 
 }
 
 impl Member {
-    /// Its index in the order of the scenario.
-    pub(crate) const fn place(&self) -> u64 {
-        self.numbers.network
-    }
-
-    /// The numbers in the run of its flows of the scenario.
-    pub(crate) fn flows(&self) -> Range<usize> {
-        let first = self.numbers.flows as usize;
-        first..first + self.numbers.own as usize
-    }
-
     /// The names of its stations.
     pub(crate) fn stations<'a>(&self, info: &'a RunInfo) -> &'a [String] {
-        let first = usize::from(self.numbers.stations);
-        info.stations.get(first..first + self.stations).unwrap_or_default()
-    }
-}
-
-/// Mapping of the numbers of a network to those of the run.
-#[derive(Debug, Clone, Copy, Default)]
-struct Numbers {
-    network: u64,
-    networks: u64,
-    /// Number of flows of the scenario, and of stations, in the networks before it.
-    flows: u32,
-    stations: u16,
-    /// Number of its own flows of the scenario.
-    own: u32,
-    /// The number in the run of its first other flow: acknowledgements, feedback.
-    others: u32,
-}
-
-impl Numbers {
-    const fn flow(self, number: u32) -> u32 {
-        if number < self.own { self.flows + number } else { self.others + number - self.own }
-    }
-
-    const fn packet(self, number: u64) -> u64 {
-        number * self.networks + self.network
-    }
-
-    /// Number from 1; 0 for none.
-    const fn txop(self, number: u64) -> u64 {
-        if number == 0 { 0 } else { (number - 1) * self.networks + self.network + 1 }
-    }
-
-    /// Each earlier network has an access point besides its stations.
-    const fn transmitter(self, number: u16) -> u16 {
-        number + self.stations + self.network as u16
-    }
-}
-
-/// An observer of one network, which passes on events to that of the run.
-struct Renumbered {
-    audience: Audience,
-    numbers: Numbers,
-    wants: Events,
-}
-
-impl Renumbered {
-    fn new(audience: Audience, numbers: Numbers) -> Self {
-        let wants = audience.0.borrow().wants();
-        Self { audience, numbers, wants }
-    }
-}
-
-impl Observer for Renumbered {
-    fn wants(&self) -> Events {
-        self.wants
-    }
-    fn on_event(&mut self, event: Event<'_>) {
-        let n = self.numbers;
-        let observer = &mut *self.audience.0.borrow_mut();
-        match event {
-            Event::Packet(row) => observer.on_event(Event::Packet(&PacketRow {
-                packet: n.packet(row.packet),
-                flow: n.flow(row.flow),
-                station: n.stations + row.station,
-                txop: n.txop(row.txop),
-                ..*row
-            })),
-            Event::Hop(row) => observer.on_event(Event::Hop(&HopRow {
-                packet: n.packet(row.packet),
-                transmitter: n.transmitter(row.transmitter),
-                receiver: n.transmitter(row.receiver),
-                txop: n.txop(row.txop),
-                ..*row
-            })),
-            Event::Txop(row) => observer.on_event(Event::Txop(&TxopRow {
-                txop: n.txop(row.txop),
-                transmitter: n.transmitter(row.transmitter),
-                receiver: n.transmitter(row.receiver),
-                ..*row
-            })),
-            Event::Frame(row) => {
-                observer.on_event(Event::Frame(&FrameRow { flow: n.flow(row.flow), ..*row }));
-            }
-            Event::Series(row) => {
-                observer.on_event(Event::Series(&SeriesRow { flow: n.flow(row.flow), ..*row }));
-            }
-            Event::Exchange(exchange) => observer.on_event(Event::Exchange(exchange)),
-        }
+        info.stations.get(self.stations.clone()).unwrap_or_default()
     }
 }

@@ -10,18 +10,15 @@ use airbound_units::{ByteCount, ConfigError, Instant};
 use crate::endpoint::{Outgoing, Passed};
 use crate::flow::{Direction, flow_id};
 use crate::measure::DemandMeter;
-use crate::network::{Domains, Network, Shared};
-use crate::networks::Member;
+use crate::network::{Network, Shared};
 use crate::packet::Kind;
-use crate::run::{Engine, Run};
+use crate::run::Run;
 
 impl Run {
-    /// The instant of the next event, at or after now; [`Instant::MAX`] for never, and for a conference.
+    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
+    #[must_use]
     pub fn next_event(&self) -> Instant {
-        match &self.engine {
-            Engine::Networks(domains, _) => domains.next_event(),
-            Engine::Conference(_) => Instant::MAX,
-        }
+        self.world.next_event()
     }
 
     /// Advances to an instant, or to the end of the run, whichever comes first.
@@ -37,26 +34,18 @@ impl Run {
 
     /// The same with a packet that queues may mark ([`Kind::Capable`]), or that was marked before.
     pub fn push_as(&mut self, kind: Kind, flow: usize, number: u64, tag: u64, size: ByteCount) {
-        self.in_network(flow, |network, shared, own| {
-            network.send(shared, Outgoing { flow: flow_id(own), number, kind, tag, size });
-        });
+        self.world.push(flow, Outgoing { kind, ..Outgoing::datagram(number, tag, size) });
     }
 
-    /// Packets that sources and the caller have sent so far; of a conference none.
+    /// Packets that sources, the caller and a session have sent into networks so far.
     #[must_use]
     pub fn sent(&self) -> u64 {
-        match &self.engine {
-            Engine::Networks(domains, _) => {
-                domains.networks().map(|network| network.parts.meters.totals().0).sum()
-            }
-            Engine::Conference(_) => 0,
-        }
+        self.world.networks().map(|network| network.parts.meters.totals().0).sum()
     }
 
     /// Moves the fates of the caller's packets since the last call to `into`, network by network, each in order.
     pub fn take_passed(&mut self, into: &mut Vec<Passed>) {
-        let Engine::Networks(domains, _) = &mut self.engine else { return };
-        domains.networks_mut().for_each(|network| network.take_fates(into));
+        self.world.take(into);
     }
 
     /// Begins to report a flow of the gate, under `name`, and perhaps with a demand from now on.
@@ -67,7 +56,7 @@ impl Run {
         if let Some(known) = self.info.flows.get_mut(flow) {
             name.clone_into(known);
         }
-        let set = self.in_network(flow, |network, shared, own| {
+        let set = self.world.in_network(flow, |network, shared, own| {
             let parts = &mut network.parts;
             let meter = demand.map(|demand| DemandMeter::new(DemandSchedule::always(demand)));
             parts.meters.flows[own].wake(name, meter);
@@ -82,7 +71,7 @@ impl Run {
         let seconds = |network: &mut Network, _: &mut Shared, own: usize| {
             network.parts.meters.flows.get(own)?.demand().map(DemandMeter::seconds)
         };
-        self.in_network(flow, seconds).flatten()
+        self.world.in_network(flow, seconds).flatten()
     }
 
     /// Checks that the scheme supports a demand on a flow.
@@ -90,7 +79,7 @@ impl Run {
     /// # Errors
     /// The reason why not.
     pub fn try_demand(&mut self, flow: usize, demand: Demand) -> Result<(), ConfigError> {
-        let tried = self.in_network(flow, |network, shared, own| {
+        let tried = self.world.in_network(flow, |network, shared, own| {
             set_demand(network, shared.now, own, Some(demand))?;
             set_demand(network, shared.now, own, None)
         });
@@ -99,27 +88,8 @@ impl Run {
 
     /// Makes the present the end of the run.
     pub fn end_now(&mut self) {
-        let Engine::Networks(domains, _) = &mut self.engine else { return };
-        self.duration = domains.end_now();
+        self.duration = self.world.end_now();
     }
-
-    /// Calls `act` with the network of a flow, and the flow's number there; `None` if there is no such flow.
-    fn in_network<T>(
-        &mut self,
-        flow: usize,
-        act: impl FnOnce(&mut Network, &mut Shared, usize) -> T,
-    ) -> Option<T> {
-        let Engine::Networks(domains, members) = &mut self.engine else { return None };
-        let (number, own) = place(domains, members, flow)?;
-        domains.act(number, |network, shared| act(network, shared, own))
-    }
-}
-
-/// The number of a flow's network, and the flow's number there.
-fn place(domains: &Domains, members: &[Member], flow: usize) -> Option<(usize, usize)> {
-    let mut all = members.iter().zip(domains.networks()).enumerate();
-    let (number, (member, _)) = all.find(|(_, (member, _))| member.flows().contains(&flow))?;
-    Some((number, flow - member.flows().start))
 }
 
 fn set_demand(

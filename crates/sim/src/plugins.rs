@@ -1,7 +1,7 @@
 //! Plugins of a run: custom queues, rate controls or senders for the slots that the scheme leaves to them, and custom transports
 //! in place of the traffic of flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -81,6 +81,8 @@ pub struct Plugins {
     sender: Option<Make<dyn CustomControl>>,
     endpoints: Vec<Attachment>,
     gate: BTreeMap<String, Reach>,
+    /// Flows that carry the packets of a session or of [`Live`](crate::Live).
+    carried: BTreeSet<String>,
 }
 
 impl Plugins {
@@ -105,6 +107,16 @@ impl Plugins {
         self.gate.insert(flow.into(), reach);
     }
 
+    /// Makes the flow of this name carry packets of somebody who measures their latency, in place of its own traffic.
+    pub(crate) fn carry(&mut self, flow: impl Into<String>) {
+        self.carried.insert(flow.into());
+    }
+
+    /// Whether the flow of this name carries packets of somebody who measures their latency.
+    pub(crate) fn carries(&self, flow: &str) -> bool {
+        self.carried.contains(flow)
+    }
+
     /// The far end of a flow that carries the caller's packets; `None` for another flow.
     pub(crate) fn gate(&self, flow: &str) -> Option<Reach> {
         self.gate.get(flow).copied()
@@ -118,6 +130,7 @@ impl Plugins {
     /// Whether an endpoint replaces the traffic of a flow.
     pub(crate) fn replaces(&self, flow: &str) -> bool {
         self.gate.contains_key(flow)
+            || self.carries(flow)
             || self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
     }
 
@@ -128,7 +141,7 @@ impl Plugins {
         // Flows of a gate are many: they are looked up by name, not one by one.
         let known = scenario.flows.iter().filter(|flow| self.gate.contains_key(&flow.name)).count();
         let gone = if known < self.gate.len() { self.gate.keys().find(is_unknown) } else { None };
-        match attached.chain(gone).find(is_unknown) {
+        match attached.chain(gone).chain(&self.carried).find(is_unknown) {
             Some(flow) => Err(BuildError::NoFlow { flow: flow.clone() }),
             None => Ok(()),
         }

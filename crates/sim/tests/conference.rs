@@ -7,7 +7,7 @@ use airbound_scenario::{Overrides, Scenario, SessionTransport};
 use airbound_senders::conference::{
     ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
 };
-use airbound_sim::conference::{AccessSpec, AirSpec, Conference, ConferenceOutcome, ConferenceSpec};
+use airbound_sim::conference::{AccessSpec, AirSpec, ConferenceOutcome, ConferenceSpec, play};
 use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
 
@@ -24,7 +24,7 @@ fn session(access: Vec<AccessSpec>, policy: ConferenceConfig) -> ConferenceSpec 
 }
 
 fn run(spec: ConferenceSpec) -> ConferenceOutcome {
-    Conference::new(spec).expect("valid").finish()
+    play(spec).expect("valid")
 }
 
 /// The same over RTP with Google congestion control.
@@ -164,7 +164,7 @@ fn plum_turns_links_to_the_viewers_over_rtp_too_once_estimates_have_grown() {
 #[test]
 fn tack_is_refused_where_there_are_no_acknowledgements() {
     let policy = ConferenceConfig::Tack(TackConfig::default());
-    let error = Conference::new(over_rtp(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)));
+    let error = play(over_rtp(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)));
     let error = error.expect_err("no acknowledgements").to_string();
     assert!(error.contains("tack") && error.contains("gcc"), "{error}");
 }
@@ -211,6 +211,6 @@ rate = "1 Mbit/s"
 fn wrong_parameters_are_named() {
     let policy = ConferenceConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
     let error =
-        Conference::new(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
+        play(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
     assert!(error.contains("session") && error.contains("rho") && error.contains("0 to 1"), "{error}");
 }

@@ -7,7 +7,8 @@ use airbound_units::{ByteCount, Instant};
 use super::config::flow_of;
 use super::packet::{Content, Packet, PacketId};
 use super::{Conference, Event, Link};
-use crate::live::Fate;
+use crate::endpoint::{Outgoing, Passed};
+use crate::flow::flow_id;
 use crate::path::{Turn, Way};
 
 impl Conference {
@@ -19,11 +20,6 @@ impl Conference {
         packet.number = *number;
         packet.enqueued = self.now;
         *number += 1;
-        // A network has to be at the present time before it takes a packet. While its own arrivals are passed on, it
-        // is.
-        if matches!(&self.links[access], Link::Air(air) if air.now() < self.now) {
-            self.catch_up(access);
-        }
         let id = self.store.put(packet);
         match &mut self.links[access] {
             Link::Pipe(pipe) => {
@@ -32,7 +28,12 @@ impl Conference {
                     self.lose(id, DropReason::QueueFull);
                 }
             }
-            Link::Air(air) => air.push(flow_of(place, packet.way), id, ByteCount::new(u64::from(size))),
+            Link::Air(network) => {
+                let outgoing =
+                    Outgoing::datagram(packet.number, u64::from(id.0), ByteCount::new(u64::from(size)));
+                let flow = flow_id(flow_of(place, packet.way));
+                self.sent.push((*network, Outgoing { flow, ..outgoing }));
+            }
         }
     }
 
@@ -58,29 +59,16 @@ impl Conference {
         self.hand_on(arrived);
     }
 
-    /// The network with the next event, by its access link, and its time; [`Instant::MAX`] for none.
-    pub(super) fn next_network(&self) -> (Instant, usize) {
-        let next = |(access, link): (usize, &Link)| match link {
-            Link::Pipe(_) => None,
-            Link::Air(air) => Some((air.next_event(), access)),
-        };
-        self.links.iter().enumerate().filter_map(next).min().unwrap_or((Instant::MAX, 0))
-    }
-
-    /// Advances the network of an access link to the present, if it is one.
-    pub(super) fn catch_up(&mut self, access: usize) {
-        let Link::Air(air) = &mut self.links[access] else { return };
-        let mut fates = std::mem::take(&mut self.fates);
-        air.advance(self.now);
-        air.take(&mut fates);
+    /// Handles the fates of packets in networks.
+    pub(crate) fn on_passed(&mut self, now: Instant, passed: &mut Vec<Passed>) {
+        self.now = now;
         let mut arrived = Vec::new();
-        for Fate { content: id, lost, .. } in fates.drain(..) {
+        for Passed { tag, lost, .. } in passed.drain(..) {
             match lost {
-                Some(reason) => self.lose(id, reason),
-                None => arrived.push(id),
+                Some(reason) => self.lose(PacketId(tag as u32), reason),
+                None => arrived.push(PacketId(tag as u32)),
             }
         }
-        self.fates = fates;
         self.hand_on(arrived);
     }
 

@@ -7,8 +7,10 @@ use airbound_units::{BitRate, Span};
 
 use crate::error::BuildError;
 use crate::live::Live;
+use crate::networks;
 use crate::path::{PipeSpec, Sharing, Way};
 use crate::plugins::Plugins;
+use crate::world::World;
 use airbound_scenario::{Direction, Encoder, Flow, Scenario, SessionTransport};
 
 /// A network of the simulator as an access link.
@@ -36,8 +38,28 @@ impl AirSpec {
         &self,
         seed: u64,
         plugins: &Plugins,
-        [warm_up, duration]: [Span; 2],
+        measured: [Span; 2],
     ) -> Result<Live<C>, BuildError> {
+        let (scenario, outside) = self.carrying(measured)?;
+        Live::new(&scenario, &outside, plugins, seed)
+    }
+
+    /// The same for the loop of a session.
+    pub(super) fn world(
+        &self,
+        seed: u64,
+        plugins: &Plugins,
+        measured: [Span; 2],
+    ) -> Result<World, BuildError> {
+        let (scenario, outside) = self.carrying(measured)?;
+        let mut plugins = plugins.clone();
+        outside.into_iter().for_each(|flow| plugins.carry(flow));
+        plugins.check_flows(&scenario)?;
+        Ok(networks::build(&scenario, &scenario.scheme, seed, &plugins)?.world)
+    }
+
+    /// The scenario with two flows for each client, and their names.
+    fn carrying(&self, [warm_up, duration]: [Span; 2]) -> Result<(Scenario, Vec<String>), BuildError> {
         let Self { scenario, clients } = self;
         let refused = |reason: String| BuildError::Slot { slot: "session", reason };
         if let Some(client) = clients.iter().find(|client| scenario.station_index(client).is_none()) {
@@ -65,12 +87,7 @@ impl AirSpec {
             .collect();
         let outside: Vec<String> = own.iter().map(|flow| flow.name.clone()).collect();
         let flows = own.into_iter().chain(others).collect();
-        Live::new(
-            &Scenario { flows, warm_up, duration, ..Scenario::clone(scenario) },
-            &outside,
-            plugins,
-            seed,
-        )
+        Ok((Scenario { flows, warm_up, duration, ..Scenario::clone(scenario) }, outside))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ClientOutcome {
 }
 
 /// The results of a conference.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConferenceOutcome {
     /// Clients, in the order of the access links.
     pub clients: Vec<ClientOutcome>,

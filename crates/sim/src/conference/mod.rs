@@ -7,8 +7,8 @@
 //!              ▲                        (half-duplex)                    │ outbound link, delay
 //!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
 //! ```
-//! Access links are pipes, whose turns are events of the conference, or networks ([`Live`]), which the conference advances in one order of
-//! time with its own events; at the same instant networks go first. Packets that leave or arrive together are one event.
+//! Access links are pipes, whose turns are events of the conference, or networks of the [`World`], whose loop advances both in one order
+//! of time; at the same instant networks go first. Packets that leave or arrive together are one event.
 
 mod access;
 mod config;
@@ -32,15 +32,16 @@ pub use measure::{ClientOutcome, ConferenceOutcome};
 use measure::{Measured, Meter};
 use packet::{Content, Packet, PacketId, Store};
 use policy::Policy;
-pub(crate) use run::ConferenceRun;
+pub(crate) use run::SessionRun;
 use stream::{Side, Stream};
 use tables::Tables;
 
 use crate::agenda::Agenda;
+use crate::endpoint::Outgoing;
 use crate::error::BuildError;
-use crate::live::{Fate, Live};
 use crate::path::{Pipe, Way};
 use crate::plugins::Plugins;
+use crate::world::World;
 use airbound_random::{Purpose, Stream as Draws, seed_for};
 
 /// Capacity of the queue before the server's outbound link.
@@ -73,7 +74,8 @@ enum Event {
 #[derive(Debug)]
 enum Link {
     Pipe(Pipe<PacketId>),
-    Air(Box<Live<PacketId>>),
+    /// The network with this number in the [`World`].
+    Air(usize),
 }
 
 /// A client with its two streams.
@@ -101,9 +103,19 @@ impl Client {
     }
 }
 
+/// Plays a conference to its end.
+///
+/// # Errors
+/// The parameters of the policy, of the congestion control or of a network are wrong.
+pub fn play(spec: ConferenceSpec) -> Result<ConferenceOutcome, BuildError> {
+    let mut world = Conference::world(spec, &Plugins::default())?;
+    world.advance(Instant::MAX);
+    Ok(world.session().map(|session| session.outcome()).unwrap_or_default())
+}
+
 /// A running conference.
 #[derive(Debug)]
-pub struct Conference {
+pub(crate) struct Conference {
     spec: ConferenceSpec,
     interval: Span,
     now: Instant,
@@ -122,8 +134,8 @@ pub struct Conference {
     notices: u64,
     meters: Vec<Meter>,
     tables: Option<Tables>,
-    /// Reused buffer.
-    fates: Vec<Fate<PacketId>>,
+    /// What is to be sent into networks, by number.
+    sent: Vec<(usize, Outgoing)>,
 }
 
 impl Conference {
@@ -131,12 +143,7 @@ impl Conference {
     ///
     /// # Errors
     /// The parameters of the policy or of the congestion control are wrong.
-    pub fn new(spec: ConferenceSpec) -> Result<Self, BuildError> {
-        Self::with_plugins(spec, &Plugins::default())
-    }
-
-    /// Prepares a conference; `plugins` fill slots of the networks among its access links.
-    fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
+    fn new(spec: ConferenceSpec) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
             let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
@@ -172,19 +179,12 @@ impl Conference {
                 })
             })
             .collect::<Result<Vec<Client>, BuildError>>()?;
-        let links = spec
-            .access
-            .iter()
-            .enumerate()
-            .map(|(number, link)| match link {
-                AccessSpec::Pipe(pipe) => Ok(Link::Pipe(Pipe::new(pipe))),
-                AccessSpec::Air(air) => {
-                    let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number as u64);
-                    let network = air.network(seed, plugins, [spec.warm_up, spec.duration])?;
-                    Ok(Link::Air(Box::new(network)))
-                }
-            })
-            .collect::<Result<Vec<Link>, BuildError>>()?;
+        let mut networks = 0..;
+        let link = |link: &AccessSpec| match link {
+            AccessSpec::Pipe(pipe) => Link::Pipe(Pipe::new(pipe)),
+            AccessSpec::Air(_) => Link::Air(networks.next().unwrap_or(0)),
+        };
+        let links = spec.access.iter().map(link).collect();
         let from = Instant::ZERO + spec.warm_up;
         let seconds = spec.duration.div_floor(Span::from_secs(1)) as usize;
         let interval = spec.encoder.interval();
@@ -205,7 +205,7 @@ impl Conference {
             notices: 0,
             meters: vec![Meter::new(count, seconds); count],
             tables: None,
-            fates: Vec::new(),
+            sent: Vec::new(),
             spec,
         };
         conference.begin();
@@ -237,30 +237,52 @@ impl Conference {
         }
     }
 
-    /// Advances until `until` or the end of the run, whichever comes first.
-    fn advance(&mut self, until: Instant) {
-        let until = until.min(self.measured.to);
-        loop {
-            let (network_at, network) = self.next_network();
-            let event_at = self.events.next();
-            if network_at.min(event_at) > until {
-                break;
+    /// The world of a conference: its networks, which carry its packets; `plugins` fill their slots.
+    fn world(spec: ConferenceSpec, plugins: &Plugins) -> Result<World, BuildError> {
+        let mut world = World::new(Vec::new(), Vec::new());
+        for (link, number) in spec.access.iter().zip(0u64..) {
+            if let AccessSpec::Air(air) = link {
+                let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number);
+                world = world.beside(air.world(seed, plugins, [spec.warm_up, spec.duration])?);
             }
-            if network_at <= event_at {
-                self.now = network_at;
-                self.catch_up(network);
-            } else if let Some((at, event)) = self.events.pop() {
-                self.now = at;
-                self.processed += 1;
-                self.handle(event);
-            }
+        }
+        Ok(world.with_session(Self::new(spec)?))
+    }
+
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    pub(crate) const fn end(&self) -> Instant {
+        self.measured.to
+    }
+
+    /// Number of events so far.
+    pub(crate) const fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// The instant of the next event; [`Instant::MAX`] for never.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.events.next()
+    }
+
+    /// Executes the next event.
+    pub(crate) fn step(&mut self) {
+        if let Some((at, event)) = self.events.pop() {
+            self.now = at;
+            self.processed += 1;
+            self.handle(event);
         }
     }
 
-    /// Runs to the end.
-    #[must_use]
-    pub fn finish(mut self) -> ConferenceOutcome {
-        self.advance(Instant::MAX);
+    /// What is to be sent into networks now, each with the network's number.
+    pub(crate) fn take_sent(&mut self) -> std::vec::Drain<'_, (usize, Outgoing)> {
+        self.sent.drain(..)
+    }
+
+    /// The results of all clients.
+    fn outcome(&self) -> ConferenceOutcome {
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
         ConferenceOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),

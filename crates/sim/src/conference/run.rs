@@ -9,37 +9,33 @@ use airbound_record::{
     LatencyHistogram, LatencyStats, PacketCounts, RunInfo, Summary, UserSummary,
 };
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
-use airbound_units::{BitRate, ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Span};
 use airbound_wifi::Category;
 
 use super::measure::WayMeter;
-use super::tables::{Numbered, Tables};
-use super::{AccessSpec, AirSpec, Conference, ConferenceSpec, Link};
+use super::tables::Tables;
+use super::{AccessSpec, AirSpec, Conference, ConferenceSpec};
 use crate::blueprint::slot_config;
 use crate::error::BuildError;
-use crate::measure::Figures;
-use crate::network::{Imbalance, Network};
-use crate::networks::Audience;
+use crate::measure::{Audience, Figures};
 use crate::outcome::Outcome;
 use crate::path::{PipeSpec, Way};
 use crate::plugins::Plugins;
-use crate::snapshot::Snapshot;
+use crate::world::World;
 use airbound_air::trace::{Format, Trace};
 use airbound_scenario::{self as scenario, Access, Client, Scenario, Scheme, Traffic, WireWay};
 
-/// A run of a scenario with a session.
+/// A session of a scenario: who its clients are.
 #[derive(Debug)]
-pub(crate) struct ConferenceRun {
-    conference: Conference,
+pub(crate) struct SessionRun {
     scenario: Scenario,
     scheme: Scheme,
     /// The clients in the order of the conference.
     clients: Vec<Client>,
-    now: Instant,
 }
 
-impl ConferenceRun {
-    /// Prepares a run of a scenario that has a session.
+impl SessionRun {
+    /// Prepares the world of a scenario that has a session.
     ///
     /// # Errors
     /// The scheme has no policy for the session, or its parameters are wrong.
@@ -48,7 +44,7 @@ impl ConferenceRun {
         scheme: &Scheme,
         seed: u64,
         plugins: &Plugins,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<(Self, World), BuildError> {
         let missing =
             || BuildError::Slot { slot: "session", reason: "the scenario has no [session]".to_owned() };
         let described = scenario.session.as_ref().ok_or_else(missing)?;
@@ -74,29 +70,24 @@ impl ConferenceRun {
             warm_up: scenario.warm_up,
             ..ConferenceSpec::new(access, slot_config(slot, "session")?, seed)
         };
-        Ok(Self {
-            conference: Conference::with_plugins(spec, plugins)?,
-            clients,
-            now: Instant::ZERO,
-            scenario: scenario.clone(),
-            scheme: scheme.clone(),
-        })
+        let session = Self { clients, scenario: scenario.clone(), scheme: scheme.clone() };
+        Ok((session, Conference::world(spec, plugins)?))
     }
 
     /// The names of its flows: for each client its received and its sent media, then those of the scenario, then those of feedback.
-    pub(crate) fn flows(&self) -> Vec<String> {
+    pub(crate) fn flows(&self, world: &World) -> Vec<String> {
         let session = self.scenario.session.iter();
         let clients =
             session.flat_map(|session| &session.clients).flat_map(|client| [client.down(), client.up()]);
         let own = self.scenario.flows.iter().map(|flow| flow.name.clone());
         let skipped = 2 * self.on_air() + self.scenario.flows.len();
-        let others = self.network().into_iter().flat_map(|air| &air.parts.flows).skip(skipped);
+        let others = world.networks().flat_map(|air| &air.parts.flows).skip(skipped);
         let others = others.map(|flow| flow.name.clone());
         clients.chain(own).chain(others).collect()
     }
 
-    /// Passes the packets of all access links to an audience; call before the first event.
-    pub(crate) fn observe(&mut self, audience: &Audience, info: &RunInfo) {
+    /// Numbers what is on the air over the run, and passes packets on pipes to an audience.
+    pub(crate) fn observe(&self, world: &mut World, audience: &Audience, info: &RunInfo) {
         let number = |name: &str| info.flows.iter().position(|known| known == name).unwrap_or(0) as u32;
         let flows: Vec<[u32; 2]> =
             self.clients.iter().map(|client| [number(&client.up()), number(&client.down())]).collect();
@@ -104,18 +95,17 @@ impl ConferenceRun {
             |client: &Client| info.stations.iter().position(|name| *name == client.name).unwrap_or(0);
         let stations = self.clients.iter().map(|client| station(client) as u16).collect();
         let total = info.flows.len() as u64;
-        let (on_air, clients) = (self.on_air(), 2 * self.clients.len());
-        if let Some(Link::Air(air)) = self.conference.links.first_mut() {
-            let own = flows.iter().take(on_air).flatten().copied();
-            let others = clients as u32..info.flows.len() as u32;
-            let flows = own.chain(others).collect();
-            let numbered = Numbered { audience: audience.clone(), flows, total };
-            if let Some(network) = air.domains.networks_mut().next() {
-                network.parts.meters.observe(Box::new(numbered));
-            }
+        for network in world.networks_mut() {
+            let own = flows.iter().take(self.on_air()).flatten().copied();
+            let others = 2 * self.clients.len() as u32..info.flows.len() as u32;
+            let numbers = &mut network.parts.meters.rows.numbers;
+            numbers.flows = own.chain(others).collect();
+            numbers.all_flows = total;
         }
-        if audience.wants().packets {
-            self.conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
+        if audience.wants.packets
+            && let Some(conference) = world.session()
+        {
+            conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
         }
     }
 
@@ -124,58 +114,12 @@ impl ConferenceRun {
         self.clients.iter().filter(|client| matches!(client.access, Access::Station(_))).count()
     }
 
-    fn network(&self) -> Option<&Network> {
-        match self.conference.links.first() {
-            Some(Link::Air(air)) => air.network(),
-            _ => None,
-        }
-    }
-
-    /// The state of the network's controllers and queues, if there is one.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.network().map(Snapshot::of).unwrap_or_default()
-    }
-
-    /// The present simulated time.
-    pub(crate) const fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// End of the run.
-    pub(crate) fn end(&self) -> Instant {
-        self.conference.measured.to
-    }
-
-    /// Advances until `until` or the end of the run, whichever comes first.
-    pub(crate) fn advance(&mut self, until: Instant) {
-        self.now = until.min(self.end());
-        self.conference.advance(self.now);
-    }
-
-    /// Runs to the end and returns the results: for each client its received and its sent media, then the other flows.
-    ///
-    /// # Errors
-    /// [`Imbalance`] if a packet was lost or counted twice, which is a defect of the simulator.
-    pub(crate) fn finish(mut self, info: RunInfo) -> Result<Outcome, Imbalance> {
-        self.conference.advance(Instant::MAX);
-        self.conference.tables = None;
-        let stations: Vec<String> =
-            self.scenario.stations.iter().map(|station| station.name.clone()).collect();
-        let mut events = self.conference.processed;
-        let mut air = None;
-        for link in std::mem::take(&mut self.conference.links) {
-            if let Link::Air(mut link) = link {
-                events += link.processed();
-                link.domains.advance(Instant::MAX);
-                link.domains.take_in_all();
-                for network in link.domains.networks_mut() {
-                    network.check_conservation()?;
-                    network.note_found();
-                    network.end_frames();
-                    air = Some(network.parts.meters.figures(&stations));
-                }
-            }
-        }
+    /// The results of a world that has run to its end: for each client its received and its sent media, then the other flows.
+    pub(crate) fn outcome(self, mut world: World, info: RunInfo) -> Outcome {
+        let events = world.processed();
+        let air = world.figures(&info).pop().map(|(_, figures)| figures);
+        let mut meters =
+            world.session().map(|conference| std::mem::take(&mut conference.meters)).unwrap_or_default();
         let mut flows = Vec::new();
         let mut distributions = Vec::new();
         let described = self.scenario.session.iter().flat_map(|session| &session.clients);
@@ -184,7 +128,7 @@ impl ConferenceRun {
                 continue;
             };
             for way in [Way::Down, Way::Up] {
-                let meter = self.conference.meters[number].way(way);
+                let meter = meters[number].way(way);
                 let on_air = match client.access {
                     Access::Station(_) => air.as_ref(),
                     _ => None,
@@ -209,7 +153,7 @@ impl ConferenceRun {
             attempts: _,
         }) = air
         {
-            let carried = 2 * self.conference.spec.access.first().map_or(0, AccessSpec::clients);
+            let carried = 2 * self.on_air();
             let ours = flows.len() as u32;
             flows.extend(all.into_iter().skip(carried));
             wifi_latency.extend(wifi.into_iter().skip(carried));
@@ -240,7 +184,7 @@ impl ConferenceRun {
             networks: Vec::new(),
             emulation: None,
         };
-        Ok(Outcome { summary, wifi_latency, distributions, events })
+        Outcome { summary, wifi_latency, distributions, events }
     }
 
     /// The quality of experience of the users, by the scheme's Plum configuration, or else by that of the scenario, so that policies

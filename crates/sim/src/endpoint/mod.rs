@@ -48,6 +48,13 @@ pub struct Outgoing {
     pub size: ByteCount,
 }
 
+impl Outgoing {
+    /// A datagram of a caller; its flow is set where it is pushed.
+    pub(crate) const fn datagram(number: u64, tag: u64, size: ByteCount) -> Self {
+        Self { flow: FlowId(0), number, kind: Kind::Datagram, tag, size }
+    }
+}
+
 /// One answer of an endpoint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {

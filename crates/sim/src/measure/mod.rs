@@ -5,6 +5,7 @@ mod demand;
 mod exchange;
 mod flow;
 mod journey;
+mod numbers;
 mod observer;
 mod rtc;
 mod samples;
@@ -24,7 +25,8 @@ pub use exchange::{ExchangeView, MpduView};
 pub(crate) use flow::FlowMeter;
 pub(crate) use journey::Arrival;
 use journey::Journeys;
-use observer::Subscriber;
+pub(crate) use numbers::{Numbers, Rows};
+pub(crate) use observer::Audience;
 pub use observer::{Event, Events, NoObserver, Observer};
 pub(crate) use summary::Figures;
 pub(crate) use video::{FrameEvent, Sent};
@@ -44,7 +46,8 @@ pub(crate) struct Meters {
     journeys: Journeys,
     /// Packets on the wire to the server at the end of the run.
     beyond_end: u64,
-    observer: Subscriber,
+    /// Where rows go, with the numbers of the run.
+    pub(crate) rows: Rows,
     window_start: Instant,
 }
 
@@ -53,18 +56,13 @@ impl Meters {
         Self {
             measured_from,
             end,
-            flows,
             air: AirMeter::new(nodes),
             journeys: Journeys::default(),
             beyond_end: 0,
-            observer: Subscriber::new(Box::new(NoObserver)),
+            rows: Rows { audience: Audience::default(), numbers: Numbers::alone(flows.len()) },
+            flows,
             window_start: Instant::ZERO,
         }
-    }
-
-    /// Exchanges the observer, before the run begins.
-    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.observer = Subscriber::new(observer);
     }
 
     #[inline]
@@ -90,10 +88,10 @@ impl Meters {
         self.journeys.take(packet.flow, packet.number);
         let meter = self.flow(packet.flow);
         meter.on_dropped(packet, reason, measured);
-        if self.observer.wants.packets {
+        if self.rows.audience.wants.packets {
             let fate = airbound_record::Fate::Dropped(reason.code());
             let row = PacketRow { completed: now, ..self.row(packet, fate) };
-            self.observer.notify(Event::Packet(&row));
+            self.rows.audience.notify(Event::Packet(&row));
         }
     }
 
@@ -117,20 +115,20 @@ impl Meters {
             let split = journey.map_or_else(|| Split::between(&moments), |journey| journey.until(&moments));
             meter.on_measured(latency, split, arrival.completed, arrival.completed - entered);
         }
-        if self.observer.wants.series {
+        if self.rows.audience.wants.series {
             meter.on_window_latency(latency);
         }
         if meter.has_open_frames() {
             while let Some(frame) = meter.lost_frame(packet) {
-                self.observer.frame(&frame);
+                self.rows.frame(&frame);
             }
             if let Some(frame) = meter.frames_of_datagrams(packet, arrived) {
-                self.observer.frame(&frame);
+                self.rows.frame(&frame);
             }
         }
-        if self.observer.wants.packets {
+        if self.rows.audience.wants.packets {
             let row = self.row_of_arrival(arrival, released, arrived);
-            self.observer.notify(Event::Packet(&row));
+            self.rows.audience.notify(Event::Packet(&row));
         }
     }
 
@@ -138,12 +136,12 @@ impl Meters {
     pub(crate) fn on_relayed(&mut self, transmitter: StationId, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         self.journeys.on_relayed(packet.flow, packet.number, &arrival.moments(released, released));
-        if self.observer.wants.packets {
+        if self.rows.audience.wants.packets {
             let row = self.row_of_arrival(arrival, released, released);
-            self.observer.notify(Event::Hop(&HopRow {
+            self.rows.audience.notify(Event::Hop(&HopRow {
                 packet: row.packet,
-                transmitter: transmitter.0,
-                receiver: arrival.packet.to.0,
+                transmitter: self.rows.numbers.transmitter(transmitter.0),
+                receiver: self.rows.numbers.transmitter(arrival.packet.to.0),
                 enqueued: row.enqueued,
                 contending: row.contending,
                 first_tx: row.first_tx,
@@ -165,17 +163,16 @@ impl Meters {
             arrived,
             completed: arrival.completed,
             tries: arrival.tries,
-            txop: arrival.txop,
+            txop: self.rows.numbers.txop(arrival.txop),
             ..self.row(&arrival.packet, airbound_record::Fate::Delivered)
         }
     }
 
     fn row(&self, packet: &Packet, fate: airbound_record::Fate) -> PacketRow {
         PacketRow {
-            // Unique in the run, and ascending within a flow.
-            packet: packet.number * self.flows.len() as u64 + u64::from(packet.flow.0),
-            flow: packet.flow.0,
-            station: self.flows[packet.flow.0 as usize].station_number(),
+            packet: self.rows.numbers.packet(packet.flow.0, packet.number),
+            flow: self.rows.numbers.flow(packet.flow.0),
+            station: self.rows.numbers.stations + self.flows[packet.flow.0 as usize].station_number(),
             category: packet.category.index() as u8,
             size: packet.size(),
             sent: packet.sent,
@@ -215,13 +212,13 @@ impl Meters {
     ) {
         let measured = created >= self.measured_from;
         let row = self.flow(flow).on_frame(frame, created, size, now, measured);
-        self.observer.frame(&row);
+        self.rows.frame(&row);
     }
 
     pub(crate) fn on_frame_skipped(&mut self, flow: FlowId, frame: u64, created: Instant) {
         let measured = created >= self.measured_from;
         self.flow(flow).on_frame_skipped(1, measured);
-        self.observer.frame(&FrameRow::skipped(flow.0, frame, created));
+        self.rows.frame(&FrameRow::skipped(flow.0, frame, created));
     }
 
     /// Notes an incomplete frame of a connection at the end of the run.
@@ -234,7 +231,7 @@ impl Meters {
     ) {
         let (measured, end) = (created >= self.measured_from, self.end);
         self.flow(flow).on_frame_unfinished(created, end, measured);
-        self.observer.frame(&FrameRow {
+        self.rows.frame(&FrameRow {
             first_packet: created,
             size,
             fate: FrameFate::Unfinished,
@@ -246,7 +243,7 @@ impl Meters {
     pub(crate) fn end_frames_of_datagrams(&mut self) {
         for meter in &mut self.flows {
             for row in meter.unfinished_frames(self.end) {
-                self.observer.frame(&row);
+                self.rows.frame(&row);
             }
         }
     }
@@ -275,11 +272,11 @@ impl Meters {
         if one.start >= self.measured_from {
             self.air.on_exchange(view.link, downwards, airtime, mpdus, acknowledged, one.rate);
         }
-        if self.observer.wants.txops {
-            self.observer.notify(Event::Txop(&TxopRow {
-                txop: one.txop,
-                transmitter: one.node.0,
-                receiver: view.descriptor.station.0,
+        if self.rows.audience.wants.txops {
+            self.rows.audience.notify(Event::Txop(&TxopRow {
+                txop: self.rows.numbers.txop(one.txop),
+                transmitter: self.rows.numbers.transmitter(one.node.0),
+                receiver: self.rows.numbers.transmitter(view.descriptor.station.0),
                 category: one.category.index() as u8,
                 kind: if one.node == view.descriptor.station { TxopKind::Neighbour } else { TxopKind::Data },
                 contending: view.contending,
@@ -292,8 +289,8 @@ impl Meters {
                 collided: one.collided(),
             }));
         }
-        if self.observer.wants.exchanges && !one.is_request {
-            self.observer.notify(Event::Exchange(view));
+        if self.rows.audience.wants.exchanges && !one.is_request {
+            self.rows.audience.notify(Event::Exchange(view));
         }
     }
 
@@ -308,7 +305,7 @@ impl Meters {
 
     /// Ends a window of the time series.
     pub(crate) fn end_window(&mut self, now: Instant) {
-        if !self.observer.wants.series {
+        if !self.rows.audience.wants.series {
             return;
         }
         let length = now - self.window_start;
@@ -316,8 +313,14 @@ impl Meters {
             for (number, meter) in self.flows.iter_mut().enumerate() {
                 if meter.is_reported() {
                     let (rate, share) = self.air.window_of(meter.station(), length);
-                    let row = meter.end_window(self.window_start, number as u32, length, rate, share);
-                    self.observer.notify(Event::Series(&row));
+                    let row = meter.end_window(
+                        self.window_start,
+                        self.rows.numbers.flow(number as u32),
+                        length,
+                        rate,
+                        share,
+                    );
+                    self.rows.audience.notify(Event::Series(&row));
                 }
             }
         }
@@ -335,11 +338,6 @@ impl Meters {
             let packets = meter.packets();
             (sent + packets.sent, delivered + packets.delivered, dropped + packets.dropped())
         })
-    }
-
-    /// Returns the observer at the end of the run.
-    pub(crate) fn into_observer(self) -> Box<dyn Observer> {
-        self.observer.observer
     }
 
     /// Makes `now` the end of the run; returns the measured time.
@@ -370,7 +368,7 @@ impl IngressObserver for Meters {
     fn on_frame(&mut self, flow: FlowId, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
         if let Some(lost) = self.flow(flow).on_frame_start(frame, measured) {
-            self.observer.frame(&lost);
+            self.rows.frame(&lost);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Observers, which receive the events of a run.
 
 use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
 
 use airbound_record::{FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
 
@@ -84,26 +87,38 @@ impl Observer for NoObserver {
     fn on_event(&mut self, _event: Event<'_>) {}
 }
 
-/// An observer and its wanted kinds of events.
-pub(super) struct Subscriber {
-    pub(super) wants: Events,
-    pub(super) observer: Box<dyn Observer>,
+/// The observer of a run, which all its networks share.
+#[derive(Clone)]
+pub(crate) struct Audience {
+    observer: Rc<RefCell<Box<dyn Observer>>>,
+    /// The kinds of events that it receives.
+    pub(crate) wants: Events,
 }
 
-impl Subscriber {
-    pub(super) fn new(observer: Box<dyn Observer>) -> Self {
-        Self { wants: observer.wants(), observer }
+impl fmt::Debug for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Audience")
+    }
+}
+
+impl Default for Audience {
+    fn default() -> Self {
+        Self::new(Box::new(NoObserver))
+    }
+}
+
+impl Audience {
+    pub(crate) fn new(observer: Box<dyn Observer>) -> Self {
+        Self { wants: observer.wants(), observer: Rc::new(RefCell::new(observer)) }
     }
 
     /// Passes on an event of a wanted kind.
-    pub(super) fn notify(&mut self, event: Event<'_>) {
-        self.observer.on_event(event);
+    pub(crate) fn notify(&self, event: Event<'_>) {
+        self.observer.borrow_mut().on_event(event);
     }
 
-    /// Passes on the row of a frame, if wanted.
-    pub(super) fn frame(&mut self, row: &FrameRow) {
-        if self.wants.frames {
-            self.observer.on_event(Event::Frame(row));
-        }
+    /// Returns the observer, if no network holds it any more.
+    pub(crate) fn into_observer(self) -> Option<Box<dyn Observer>> {
+        Rc::try_unwrap(self.observer).ok().map(RefCell::into_inner)
     }
 }

@@ -30,7 +30,7 @@ impl Meters {
         let measured = now >= self.measured_from;
         if let Some(video) = &mut self.flow(flow).video {
             let row = video.on_left_out(now, frame, measured);
-            self.observer.frame(&row);
+            self.rows.frame(&row);
         }
     }
 
@@ -62,7 +62,7 @@ impl Meters {
     pub(crate) fn on_media_settled(&mut self, flow: FlowId, frame: u64, lost: bool) {
         let row = self.flow(flow).video.as_mut().and_then(|video| video.on_settled(frame, lost));
         if let Some(row) = row {
-            self.observer.frame(&row);
+            self.rows.frame(&row);
         }
     }
 
@@ -79,12 +79,12 @@ impl Meters {
                 let (size, row) = video.on_decoded(now, frame, &mut meter.latency);
                 meter.on_goodput(size, counts_bytes);
                 if let Some(row) = row {
-                    self.observer.frame(&row);
+                    self.rows.frame(&row);
                 }
             }
             FrameEvent::GivenUp { first, next } => {
                 while let Some(row) = video.on_given_up(first, next) {
-                    self.observer.frame(&row);
+                    self.rows.frame(&row);
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Meters {
         for row in
             self.flows.iter().filter_map(|meter| meter.video.as_ref()).flat_map(|video| video.remaining())
         {
-            self.observer.frame(&row);
+            self.rows.frame(&row);
         }
     }
 }

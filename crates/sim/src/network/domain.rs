@@ -1,4 +1,4 @@
-//! The collision domains of a run: the networks on one channel share its medium, those on different channels do not hear each other.
+//! A collision domain: the networks on one channel share its medium.
 //!
 //! Each network is a [`Network`] of its own, with its own access point, stations, queues and random numbers. What a channel's networks
 //! share is lent to the one that acts; the numbers of a network's transmitters on the medium are contiguous.
@@ -16,10 +16,10 @@ pub(crate) struct Shared {
     pub(super) medium: Medium,
     pub(crate) now: Instant,
     /// End of the run.
-    end: Instant,
+    pub(crate) end: Instant,
     agenda: Agenda<Due>,
     /// Number of events so far, transmissions included.
-    processed: u64,
+    pub(crate) processed: u64,
 }
 
 /// What is due at a point in time.
@@ -57,8 +57,8 @@ impl Shared {
 
 /// The networks on one channel.
 pub(crate) struct CollisionDomain {
-    shared: Shared,
-    networks: Vec<Network>,
+    pub(crate) shared: Shared,
+    pub(crate) networks: Vec<Network>,
     winners: Vec<AccessId>,
 }
 
@@ -84,12 +84,12 @@ impl CollisionDomain {
     }
 
     /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
-    fn next_event(&self) -> Instant {
+    pub(crate) fn next_event(&self) -> Instant {
         self.shared.agenda.next().min(self.next_access())
     }
 
     /// Executes all events until `until`, included. At the same instant events precede accesses.
-    fn advance(&mut self, until: Instant) {
+    pub(crate) fn advance(&mut self, until: Instant) {
         loop {
             let (event, access) = (self.shared.agenda.next(), self.next_access());
             if event.min(access) > until {
@@ -222,109 +222,9 @@ impl CollisionDomain {
     }
 
     /// Makes now the end of the run; returns the measured time.
-    fn end_now(&mut self) -> Span {
+    pub(crate) fn end_now(&mut self) -> Span {
         let now = self.shared.now;
         self.shared.end = now;
         self.networks.iter_mut().map(|network| network.parts.meters.end_at(now)).max().unwrap_or(Span::ZERO)
-    }
-}
-
-/// All networks of a run.
-pub(crate) struct Domains {
-    /// One for each channel.
-    domains: Vec<CollisionDomain>,
-    /// The time of the next event of each.
-    next: Vec<Instant>,
-}
-
-impl Domains {
-    /// The domains of a run.
-    pub(crate) fn new(domains: Vec<CollisionDomain>) -> Self {
-        let next = domains.iter().map(CollisionDomain::next_event).collect();
-        Self { domains, next }
-    }
-
-    /// Advances until `until` or the end of the run, whichever comes first. Events are in order of time, and among equals in that of the
-    /// domains, independent of the steps in which a run advances; each domain gets all time up to the next event of another.
-    pub(crate) fn advance(&mut self, until: Instant) {
-        let until = until.min(self.end());
-        while let Some(first) = (0..self.next.len()).min_by_key(|domain| self.next[*domain])
-            && self.next[first] <= until
-        {
-            let others = self.next.iter().enumerate().filter(|(domain, _)| *domain != first);
-            let before = |(domain, next): (usize, &Instant)| {
-                if domain < first { *next - Span::from_nanos(1) } else { *next }
-            };
-            let until = others.map(before).fold(until, Instant::min);
-            self.domains[first].advance(until);
-            self.next[first] = self.domains[first].next_event();
-        }
-        for domain in &mut self.domains {
-            domain.shared.now = until;
-        }
-    }
-
-    /// The instant of the next event, at or after now; [`Instant::MAX`] for never.
-    pub(crate) fn next_event(&self) -> Instant {
-        self.next.iter().copied().min().unwrap_or(Instant::MAX)
-    }
-
-    /// Number of events so far, transmissions included.
-    pub(crate) fn processed(&self) -> u64 {
-        self.domains.iter().map(|domain| domain.shared.processed).sum()
-    }
-
-    /// Lets the network with this number, in the order of [`Self::networks`], act between two events.
-    pub(crate) fn act<T>(
-        &mut self,
-        mut number: usize,
-        act: impl FnOnce(&mut Network, &mut Shared) -> T,
-    ) -> Option<T> {
-        for (domain, next) in self.domains.iter_mut().zip(&mut self.next) {
-            if let Some(network) = domain.networks.get_mut(number) {
-                let result = act(network, &mut domain.shared);
-                *next = domain.next_event();
-                return Some(result);
-            }
-            number -= domain.networks.len();
-        }
-        None
-    }
-
-    /// Enqueues all packets that have arrived anywhere by now.
-    pub(crate) fn take_in_all(&mut self) {
-        for number in 0..self.networks().count() {
-            self.act(number, Network::take_in_all);
-        }
-    }
-
-    /// Makes now the end of the run; returns the measured time.
-    pub(crate) fn end_now(&mut self) -> Span {
-        self.domains.iter_mut().map(CollisionDomain::end_now).max().unwrap_or(Span::ZERO)
-    }
-
-    /// The networks, channel by channel.
-    pub(crate) fn networks(&self) -> impl Iterator<Item = &Network> {
-        self.domains.iter().flat_map(|domain| &domain.networks)
-    }
-
-    /// The networks, mutable.
-    pub(crate) fn networks_mut(&mut self) -> impl Iterator<Item = &mut Network> {
-        self.domains.iter_mut().flat_map(|domain| &mut domain.networks)
-    }
-
-    /// Returns the networks, channel by channel.
-    pub(crate) fn into_networks(self) -> impl Iterator<Item = Network> {
-        self.domains.into_iter().flat_map(|domain| domain.networks)
-    }
-
-    /// Returns the present simulated time.
-    pub(crate) fn now(&self) -> Instant {
-        self.domains.first().map_or(Instant::MAX, |domain| domain.shared.now)
-    }
-
-    /// End of the run.
-    pub(crate) fn end(&self) -> Instant {
-        self.domains.first().map_or(Instant::ZERO, |domain| domain.shared.end)
     }
 }

@@ -30,7 +30,7 @@ use airbound_wifi::edca::Category;
 pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 use domain::Due;
-pub(crate) use domain::{CollisionDomain, Domains, Shared};
+pub(crate) use domain::{CollisionDomain, Shared};
 use lost_answer::Unacknowledged;
 pub(crate) use medium::{Medium, Pipe};
 pub(crate) use power_save::Dozers;

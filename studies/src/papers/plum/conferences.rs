@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_senders::conference::ConferenceConfig;
 use airbound_sim::conference::{
-    AccessSpec, ClientOutcome, Conference, ConferenceOutcome, ConferenceSpec, Forwarding,
+    AccessSpec, ClientOutcome, ConferenceOutcome, ConferenceSpec, Forwarding, play,
 };
 use airbound_sim::path::PipeSpec;
 use airbound_units::{BitRate, Span};
@@ -332,7 +332,7 @@ impl Conferences {
             let mut spec = ConferenceSpec::new(access, PLAN.schemes[*scheme], *seed);
             spec.duration = Span::from_secs(u64::from(seconds)) - spec.warm_up;
             links.apply(&mut spec);
-            let outcome = Conference::new(spec).map_err(wrong)?.finish();
+            let outcome = play(spec).map_err(wrong)?;
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
             Ok(outcome)
         })?;
