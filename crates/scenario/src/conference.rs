@@ -6,7 +6,6 @@ use serde::{Serialize, Serializer};
 
 use super::demand::DemandSchedule;
 use super::error::ScenarioError;
-use super::flow::Flow;
 use super::node::{Value, shortened};
 use super::scheme::{Scheme, Slot};
 use super::section::Section;
@@ -200,7 +199,7 @@ impl Conference {
         &self,
         top: &Section<'_>,
         scheme: &Scheme,
-        flows: &[Flow],
+        stations: &[Station],
         end: Span,
     ) -> Result<(), ScenarioError> {
         if let Some(slot) = &scheme.session
@@ -216,15 +215,16 @@ impl Conference {
                 top.wrong("duration", format!("and warm-up make {end}; a session lasts {LONGEST} at most"))
             );
         }
-        let has_client = |flow: &&Flow| self.clients.iter().any(|client| client.is_on(&flow.station));
-        match flows.iter().find(has_client) {
+        let is_unknown = |name: &String| stations.iter().all(|station| station.name != *name);
+        let away = self.clients.iter().find_map(|client| match &client.access {
+            Access::Station(name) if is_unknown(name) => Some(name),
+            _ => None,
+        });
+        match away {
             None => Ok(()),
-            Some(flow) => Err(top.wrong(
-                "flow",
-                format!(
-                    "{} belongs to station {}, a client of the session, which has no other flows",
-                    flow.name, flow.station
-                ),
+            Some(station) => Err(top.table("session")?.wrong(
+                "client",
+                format!("{station} is a station of several networks; give its [[station]] one network"),
             )),
         }
     }

@@ -254,11 +254,11 @@ impl Scenario {
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let session = Conference::read(top, &stations, &scheme.queue)?;
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
-        if let Some(session) = &session {
-            session.check(top, &scheme, &flows, duration + warm_up)?;
-        }
         refuse_gcc_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
+        if let Some(session) = &session {
+            session.check(top, &scheme, &stations, duration + warm_up)?;
+        }
         network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
         across::refuse_effects_of_pipes(top, &access_point, &stations)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;

@@ -118,9 +118,7 @@ pub(super) fn check(
         return Ok(());
     }
     let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
-    let problem = if top.has("session") {
-        "entries cannot be combined with a [session]".to_owned()
-    } else if !top.tables("neighbour")?.is_empty() {
+    let problem = if !top.tables("neighbour")?.is_empty() {
         "entries cannot be combined with a [[neighbour]], which is not simulated as a network".to_owned()
     } else if let Some(pipe) = stations.iter().find(is_pipe) {
         format!("entries share the air, which the trace of {} replaces by a pipe (as = \"pipe\")", pipe.name)

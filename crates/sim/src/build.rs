@@ -23,7 +23,7 @@ use crate::ingress::Ingress;
 use crate::link::{AnyLink, ComposedLink};
 use crate::measure::{FlowMeter, Meters};
 use crate::network::{
-    Beacons, CollisionDomain, DemandChange, Dozers, Forming, Medium, Parts, Pipe, Transmitter,
+    Beacons, CollisionDomain, DemandChange, Doors, Dozers, Forming, Medium, Parts, Pipe, Transmitter,
 };
 use crate::path::{Bottleneck, Shaper, ShaperQueue, Wire, WireWay};
 use crate::population::Population;
@@ -86,7 +86,7 @@ impl Blueprint<'_> {
         }
 
         self.attach_endpoints(&mut flows, &mut endpoints)?;
-        self.open_gate(&mut flows, &mut endpoints, &mut meters);
+        let doors = self.open(&mut flows, &mut endpoints, &mut meters);
 
         let path = &scenario.access_point.path;
         let links = scenario.stations.iter().zip(0..);
@@ -119,6 +119,7 @@ impl Blueprint<'_> {
             meters: Meters::new(measured_from, end, meters, nodes),
             flows,
             endpoints,
+            doors,
             shaping,
             demands,
             window: scenario.window,
@@ -189,24 +190,25 @@ impl Blueprint<'_> {
         Ok(())
     }
 
-    /// Attaches the endpoint of external packets to the flows of the gate. Their meters sleep until the first packet.
-    fn open_gate(&self, flows: &mut [Flow], endpoints: &mut Vec<AnyEndpoint>, meters: &mut [FlowMeter]) {
-        let id = EndpointId::new(endpoints.len());
-        let mut is_open = false;
+    /// Lets the flows of the caller, and of whoever measures what they carry, take packets from outside: an endpoint for each.
+    fn open(&self, flows: &mut [Flow], endpoints: &mut Vec<AnyEndpoint>, meters: &mut [FlowMeter]) -> Doors {
+        let mut doors = Doors::default();
         for ((written, flow), meter) in self.scenario.flows.iter().zip(flows).zip(meters) {
-            if self.plugins.gate(&written.name).is_some() {
+            let door = if self.plugins.gate(&written.name).is_some() {
                 meter.sleep();
+                &mut doors.gate
             } else if self.plugins.carries(&written.name) {
                 meter.leave_latency_out();
+                &mut doors.carried
             } else {
                 continue;
-            }
-            flow.endpoint = Some(id);
-            is_open = true;
+            };
+            flow.endpoint = Some(*door.get_or_insert_with(|| {
+                endpoints.push(AnyEndpoint::External(External::default()));
+                EndpointId::new(endpoints.len() - 1)
+            }));
         }
-        if is_open {
-            endpoints.push(AnyEndpoint::External(External::default()));
-        }
+        doors
     }
 
     /// Sets the initial demands; returns the later ones, already checked.

@@ -34,7 +34,7 @@ impl Run {
 
     /// The same with a packet that queues may mark ([`Kind::Capable`]), or that was marked before.
     pub fn push_as(&mut self, kind: Kind, flow: usize, number: u64, tag: u64, size: ByteCount) {
-        self.world.push(flow, Outgoing { kind, ..Outgoing::datagram(number, tag, size) });
+        self.world.push(self.place(flow), Outgoing { kind, ..Outgoing::datagram(number, tag, size) });
     }
 
     /// Packets that sources, the caller and a session have sent into networks so far.
@@ -48,15 +48,22 @@ impl Run {
         self.world.take(into);
     }
 
+    /// The place of a flow of the scenario among those that the networks carry.
+    pub(crate) fn place(&self, flow: usize) -> usize {
+        self.session.as_ref().map_or(flow, |session| session.place(flow))
+    }
+
     /// Begins to report a flow of the gate, under `name`, and perhaps with a demand from now on.
     ///
     /// # Errors
     /// The scheme does not support the demand.
     pub fn open_flow(&mut self, flow: usize, name: &str, demand: Option<Demand>) -> Result<(), ConfigError> {
-        if let Some(known) = self.info.flows.get_mut(flow) {
+        if let Some(known) =
+            self.info.flows.get_mut(self.session.as_ref().map_or(flow, |session| session.number_of(flow)))
+        {
             name.clone_into(known);
         }
-        let set = self.world.in_network(flow, |network, shared, own| {
+        let set = self.world.in_network(self.place(flow), |network, shared, own| {
             let parts = &mut network.parts;
             let meter = demand.map(|demand| DemandMeter::new(DemandSchedule::always(demand)));
             parts.meters.flows[own].wake(name, meter);
@@ -71,7 +78,7 @@ impl Run {
         let seconds = |network: &mut Network, _: &mut Shared, own: usize| {
             network.parts.meters.flows.get(own)?.demand().map(DemandMeter::seconds)
         };
-        self.world.in_network(flow, seconds).flatten()
+        self.world.in_network(self.place(flow), seconds).flatten()
     }
 
     /// Checks that the scheme supports a demand on a flow.
@@ -79,7 +86,7 @@ impl Run {
     /// # Errors
     /// The reason why not.
     pub fn try_demand(&mut self, flow: usize, demand: Demand) -> Result<(), ConfigError> {
-        let tried = self.world.in_network(flow, |network, shared, own| {
+        let tried = self.world.in_network(self.place(flow), |network, shared, own| {
             set_demand(network, shared.now, own, Some(demand))?;
             set_demand(network, shared.now, own, None)
         });

@@ -20,7 +20,7 @@ use airbound_scenario::{Scenario, Scheme, Traffic};
 /// A run in progress.
 pub struct Run {
     pub(crate) world: World,
-    session: Option<SessionRun>,
+    pub(crate) session: Option<SessionRun>,
     audience: Audience,
     pub(crate) info: RunInfo,
     scheme: Scheme,
@@ -54,7 +54,7 @@ impl Run {
         plugins.check_flows(scenario)?;
         let (world, session, flows) = if scenario.session.is_some() {
             let (session, world) = SessionRun::new(scenario, scheme, seed, plugins)?;
-            let flows = session.flows(&world);
+            let flows = session.flows();
             (world, Some(session), flows)
         } else {
             let Built { world, flows } = networks::build(scenario, scheme, seed, plugins)?;
@@ -124,6 +124,7 @@ impl Run {
     /// data does not support demands. Between two calls of [`Run::advance`] it shows the state of the controller.
     #[must_use]
     pub fn protection(&self, flow: usize) -> Option<Protection> {
+        let flow = self.place(flow);
         let mut members = self.world.members();
         let (member, network) = members.find(|(member, _)| member.flows.contains(&flow))?;
         let flow = flow_id(flow - member.flows.start);
@@ -162,9 +163,7 @@ fn outcome(
     let mut parts = world.figures(&info);
     parts.sort_by_key(|(member, _)| member.place);
     let networks = networks::summaries(&parts);
-    let figures = Figures::of_all(
-        parts.into_iter().map(|(member, figures)| (member.channel, member.flows.start as u32, figures)),
-    );
+    let figures = Figures::of_all(parts.into_iter().map(|(member, figures)| (member.channel, figures)));
     let summary = Summary {
         airbound: env!("CARGO_PKG_VERSION").to_owned(),
         scenario: info.scenario,

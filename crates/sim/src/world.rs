@@ -86,7 +86,8 @@ impl World {
                     self.next[first] = self.domains[first].next_event();
                     if let Some(session) = &mut self.session {
                         let networks = self.domains[first].networks.iter_mut();
-                        networks.for_each(|network| network.take_fates(&mut self.passed));
+                        networks
+                            .for_each(|network| network.take_fates(|doors| doors.carried, &mut self.passed));
                         session.on_passed(at, &mut self.passed);
                     }
                 }
@@ -141,7 +142,13 @@ impl World {
 
     /// Moves the fates of the caller's packets since the last call to `into`, network by network, each in order.
     pub(crate) fn take(&mut self, into: &mut Vec<Passed>) {
-        self.networks_mut().for_each(|network| network.take_fates(into));
+        let has_session = self.session.is_some();
+        for network in self.networks_mut() {
+            network.take_fates(|doors| doors.gate, into);
+            if !has_session {
+                network.take_fates(|doors| doors.carried, into);
+            }
+        }
     }
 
     /// Calls `act` with the network of a flow of the scenario, and the flow's number there; `None` if there is no such flow.

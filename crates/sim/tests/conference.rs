@@ -210,7 +210,6 @@ rate = "1 Mbit/s"
 #[test]
 fn wrong_parameters_are_named() {
     let policy = ConferenceConfig::Plum(PlumConfig { rho: 2.0, ..PlumConfig::default() });
-    let error =
-        play(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
+    let error = play(session(vec![pipe("0 9\n"), pipe("0 9\n")], policy)).expect_err("rho").to_string();
     assert!(error.contains("session") && error.contains("rho") && error.contains("0 to 1"), "{error}");
 }

@@ -79,11 +79,8 @@ fn clients_have_one_access_link_each() {
 
 #[test]
 fn sessions_fit_the_rest_of_their_scenario() {
-    refused(
-        "station = \"laptop\"",
-        "station = \"headset-2\"",
-        &["download", "headset-2", "client of the session"],
-    );
+    let twice = "[[network]]\nname = \"ground\"\n[[network]]\nname = \"attic\"\n[scheme]";
+    refused("[scheme]", twice, &["session.client", "headset-1", "several networks", "one network"]);
     refused("duration = \"4 s\"", "duration = \"2 h\"", &["test.toml:1", "duration", "at most"]);
     refused("max-rate = \"8 Mbit/s\"", "max-rate = \"100 kbit/s\"", &["max-rate", "below min-rate"]);
     refused("duration = \"4 s\"", "duration = \"4 s\"\nfocus = \"rom\"", &["focus", "room", "download"]);
@@ -127,6 +124,8 @@ fn the_printed_scenario_is_the_same() {
     assert_eq!(names, ["room-1", "room-2", "wired-1", "wired-2", "mobile", "pipe"]);
     assert_eq!(session.clients[1].access, Access::Station("headset-2".to_owned()));
     assert_eq!(parse(&again.to_toml()).focus_name().as_deref(), Some("room-1 down"));
+    let several = parse(&in_two_networks(2));
+    assert_eq!(parse(&several.to_toml()), several);
 }
 
 fn summary(text: &str) -> Summary {
@@ -214,4 +213,122 @@ fn the_summary_says_what_the_session_was_worth() {
     let run = Run::new("test", &scenario, &plain, 1).expect("builds").finish().expect("balanced").0;
     let other = run.summary.session.expect("a session");
     assert!((other.rho - 0.25).abs() < 1e-12 && (session.rho - 0.25).abs() < 1e-12, "not the default");
+}
+
+#[test]
+fn a_station_of_a_client_has_other_flows_too() {
+    let summary = summary(&GOOD.replace("station = \"laptop\"", "station = \"headset-2\""));
+    let download = find(&summary, "download");
+    assert_eq!(download.station, "headset-2");
+    assert!(download.goodput_mbps > 0.5, "{}", download.goodput_mbps);
+    let (alone, beside) = (find(&summary, "room-1 down"), find(&summary, "room-2 down"));
+    for flow in [alone, beside] {
+        assert!(flow.goodput_mbps > 0.2 && flow.demand.is_some(), "{}: {}", flow.name, flow.goodput_mbps);
+    }
+}
+
+/// The clients on the air in two networks, on one channel or on two.
+fn in_two_networks(channels: u16) -> String {
+    let networks = format!(
+        "[[network]]\nname = \"ground\"\n[[network]]\nname = \"attic\"\nchannel = {channels}\nscheme = \"last-pq\"\n[scheme]"
+    );
+    let upstairs = "[[station]]\nname = \"laptop\"\nnetwork = \"attic\"\n\
+                    [[station]]\nname = \"desk\"\nrate = \"VHT20 MCS1 1SS LGI\"\nnetwork = \"attic\"\n";
+    GOOD.replace("[scheme]", &networks)
+        .replace(
+            "LGI\"\n[[station]]\nname = \"laptop\"\n",
+            &format!("LGI\"\nnetwork = \"ground\"\n{upstairs}"),
+        )
+        .replace(
+            "[[session.client]]\nname = \"wired\"",
+            "[[session.client]]\nname = \"attic\"\nstation = \"desk\"\n[[session.client]]\nname = \"wired\"",
+        )
+}
+
+#[test]
+fn clients_of_one_session_are_in_several_networks() {
+    let [shared, apart] = [1, 2].map(|channels| summary(&in_two_networks(channels)));
+    for summary in [&shared, &apart] {
+        let names: Vec<&str> = summary.networks.iter().map(|network| network.name.as_str()).collect();
+        assert_eq!(names, ["ground", "attic"]);
+        let flows: Vec<&str> = summary.flows.iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(flows.len(), 2 * 7 + 1, "{flows:?}");
+        assert_eq!((flows[0], flows[4], flows[14]), ("room-1 down", "attic down", "download"));
+        assert_eq!(summary.stations.len(), 4);
+        assert!(summary.session.as_ref().is_some_and(|session| session.users.len() == 7));
+        for name in ["room-1 down", "attic down", "download"] {
+            assert!(find(summary, name).goodput_mbps > 0.2, "{name}: {}", find(summary, name).goodput_mbps);
+        }
+    }
+    // Upstairs the download is the only other load of a channel of its own.
+    let download = |summary: &Summary| find(summary, "download").goodput_mbps;
+    assert!(download(&apart) > 1.2 * download(&shared), "{} {}", download(&apart), download(&shared));
+}
+
+#[test]
+fn rows_have_the_numbers_of_the_run() {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::rc::Rc;
+
+    use airbound_sim::{Event, Events, Observer};
+
+    /// Packets of each flow, and the numbers of all.
+    #[derive(Default)]
+    struct Seen(Rc<RefCell<(BTreeMap<u32, u64>, BTreeSet<u64>)>>);
+    impl Observer for Seen {
+        fn wants(&self) -> Events {
+            Events { packets: true, ..Events::NONE }
+        }
+        fn on_event(&mut self, event: Event<'_>) {
+            if let Event::Packet(row) = event {
+                let (flows, numbers) = &mut *self.0.borrow_mut();
+                *flows.entry(row.flow).or_default() += 1;
+                assert!(numbers.insert(row.packet), "{} is there twice", row.packet);
+            }
+        }
+    }
+    let scenario = parse(&in_two_networks(1));
+    let mut run = Run::new("test", &scenario, &scenario.scheme, 1).expect("builds");
+    let seen = Rc::default();
+    run.observe(Box::new(Seen(Rc::clone(&seen))));
+    let names = run.info().flows.clone();
+    let (outcome, _) = run.finish().expect("balanced");
+    let (flows, _) = &*seen.borrow();
+    for (flow, count) in flows {
+        let name = &names[*flow as usize];
+        let summary = outcome.summary.flows.iter().find(|summary| summary.name == *name);
+        if let Some(summary) = summary {
+            let settled = summary.packets.delivered + summary.packets.dropped;
+            assert!(settled > 0 && *count >= settled, "{name}: {count} rows, {settled} packets");
+        }
+    }
+    assert_eq!(flows.keys().filter(|flow| (**flow as usize) < 15).count(), 15, "{flows:?}");
+}
+
+#[test]
+fn a_caller_sends_beside_a_session() {
+    use airbound_sim::{Plugins, Reach};
+    use airbound_units::{ByteCount, Instant, Span};
+
+    let scenario = parse(GOOD);
+    let mut plugins = Plugins::default();
+    plugins.open_gate("download", Reach::Wire);
+    let mut run = Run::with_plugins("test", &scenario, &scenario.scheme, 1, &plugins).expect("builds");
+    run.open_flow(0, "program", None).expect("no demand");
+    assert_eq!(run.info().flows[12], "program", "behind those of six clients");
+    let mut passed = Vec::new();
+    for number in 0..100 {
+        run.advance_to(Instant::ZERO + Span::from_millis(10 * number));
+        run.push(0, number, number, ByteCount::new(1000));
+        run.take_passed(&mut passed);
+    }
+    run.advance_to(Instant::ZERO + Span::from_millis(2000));
+    run.take_passed(&mut passed);
+    let tags: Vec<u64> = passed.iter().map(|passed| passed.tag).collect();
+    assert_eq!(tags, (0..100).collect::<Vec<u64>>(), "each once, and none of the session's");
+    let (outcome, _) = run.finish().expect("balanced");
+    let program = find(&outcome.summary, "program");
+    assert_eq!(program.packets.delivered, 100);
+    assert!(find(&outcome.summary, "room-1 down").goodput_mbps > 0.2);
 }

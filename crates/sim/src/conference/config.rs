@@ -45,14 +45,9 @@ impl AirSpec {
     }
 
     /// The same for the loop of a session.
-    pub(super) fn world(
-        &self,
-        seed: u64,
-        plugins: &Plugins,
-        measured: [Span; 2],
-    ) -> Result<World, BuildError> {
+    pub(super) fn world(&self, seed: u64, measured: [Span; 2]) -> Result<World, BuildError> {
         let (scenario, outside) = self.carrying(measured)?;
-        let mut plugins = plugins.clone();
+        let mut plugins = Plugins::default();
         outside.into_iter().for_each(|flow| plugins.carry(flow));
         plugins.check_flows(&scenario)?;
         Ok(networks::build(&scenario, &scenario.scheme, seed, &plugins)?.world)

@@ -40,7 +40,6 @@ use crate::agenda::Agenda;
 use crate::endpoint::Outgoing;
 use crate::error::BuildError;
 use crate::path::{Pipe, Way};
-use crate::plugins::Plugins;
 use crate::world::World;
 use airbound_random::{Purpose, Stream as Draws, seed_for};
 
@@ -108,7 +107,7 @@ impl Client {
 /// # Errors
 /// The parameters of the policy, of the congestion control or of a network are wrong.
 pub fn play(spec: ConferenceSpec) -> Result<ConferenceOutcome, BuildError> {
-    let mut world = Conference::world(spec, &Plugins::default())?;
+    let mut world = Conference::world(spec)?;
     world.advance(Instant::MAX);
     Ok(world.session().map(|session| session.outcome()).unwrap_or_default())
 }
@@ -139,11 +138,11 @@ pub(crate) struct Conference {
 }
 
 impl Conference {
-    /// Prepares a conference.
+    /// Prepares a conference; `networks` are the numbers in the [`World`] of those among its access links.
     ///
     /// # Errors
     /// The parameters of the policy or of the congestion control are wrong.
-    fn new(spec: ConferenceSpec) -> Result<Self, BuildError> {
+    fn new(spec: ConferenceSpec, networks: Vec<usize>) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
             let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
@@ -179,7 +178,7 @@ impl Conference {
                 })
             })
             .collect::<Result<Vec<Client>, BuildError>>()?;
-        let mut networks = 0..;
+        let mut networks = networks.into_iter();
         let link = |link: &AccessSpec| match link {
             AccessSpec::Pipe(pipe) => Link::Pipe(Pipe::new(pipe)),
             AccessSpec::Air(_) => Link::Air(networks.next().unwrap_or(0)),
@@ -237,16 +236,17 @@ impl Conference {
         }
     }
 
-    /// The world of a conference: its networks, which carry its packets; `plugins` fill their slots.
-    fn world(spec: ConferenceSpec, plugins: &Plugins) -> Result<World, BuildError> {
+    /// The world of a conference: its networks, which carry its packets.
+    fn world(spec: ConferenceSpec) -> Result<World, BuildError> {
         let mut world = World::new(Vec::new(), Vec::new());
         for (link, number) in spec.access.iter().zip(0u64..) {
             if let AccessSpec::Air(air) = link {
                 let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number);
-                world = world.beside(air.world(seed, plugins, [spec.warm_up, spec.duration])?);
+                world = world.beside(air.world(seed, [spec.warm_up, spec.duration])?);
             }
         }
-        Ok(world.with_session(Self::new(spec)?))
+        let networks = (0..world.members().count()).collect();
+        Ok(world.with_session(Self::new(spec, networks)?))
     }
 
     pub(crate) const fn now(&self) -> Instant {

@@ -1,12 +1,12 @@
 //! A conference in a scenario: from its `[session]` to a [`ConferenceSpec`], and from the counters to the summary of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use airbound_control::frame::DropReason;
 use airbound_record::{
-    AirSummary, Component, ConferenceSummary, Direction, DistributionRow, FlowSummary, Jain,
-    LatencyHistogram, LatencyStats, PacketCounts, RunInfo, Summary, UserSummary,
+    Component, ConferenceSummary, Direction, DistributionRow, FlowSummary, Jain, LatencyHistogram,
+    LatencyStats, PacketCounts, RunInfo, Summary, UserSummary,
 };
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, ByteCount, Span};
@@ -17,21 +17,29 @@ use super::tables::Tables;
 use super::{AccessSpec, AirSpec, Conference, ConferenceSpec};
 use crate::blueprint::slot_config;
 use crate::error::BuildError;
+use crate::flow::Flow;
 use crate::measure::{Audience, Figures};
+use crate::networks::{self, Built};
 use crate::outcome::Outcome;
 use crate::path::{PipeSpec, Way};
 use crate::plugins::Plugins;
 use crate::world::World;
 use airbound_air::trace::{Format, Trace};
-use airbound_scenario::{self as scenario, Access, Client, Scenario, Scheme, Traffic, WireWay};
+use airbound_random::{Purpose, seed_for};
+use airbound_scenario::{self as scenario, Access, Client, Scenario, Scheme, Station, Traffic, WireWay};
 
 /// A session of a scenario: who its clients are.
 #[derive(Debug)]
 pub(crate) struct SessionRun {
     scenario: Scenario,
     scheme: Scheme,
-    /// The clients in the order of the conference.
+    /// The clients in the order of the conference: those on the air first.
     clients: Vec<Client>,
+    on_air: usize,
+    /// The place of each flow of the scenario among those that the networks carry.
+    places: Vec<usize>,
+    /// The names of all flows of the run.
+    names: Vec<String>,
 }
 
 impl SessionRun {
@@ -49,17 +57,37 @@ impl SessionRun {
             || BuildError::Slot { slot: "session", reason: "the scenario has no [session]".to_owned() };
         let described = scenario.session.as_ref().ok_or_else(missing)?;
         let slot = scheme.session.as_ref().ok_or_else(missing)?;
-        // Those on the air come first, as they share one access link.
-        let (mut clients, others): (Vec<Client>, Vec<Client>) =
-            described.clients.iter().cloned().partition(|client| matches!(client.access, Access::Station(_)));
+        // Those on the air come first, network by network: each is an access link that its clients share.
+        let mut clients: Vec<Client> = Vec::new();
         let mut access = Vec::new();
-        if !scenario.stations.is_empty() {
-            access.push(AccessSpec::Air(air_of(scenario, scheme, &clients)));
+        let mut homes = Vec::new();
+        let mut flows = Vec::new();
+        let whole = Arc::new(Scenario { session: None, ..scenario.clone() });
+        let names: Vec<Option<&String>> = match scenario.networks.as_slice() {
+            [] => vec![None],
+            networks => networks.iter().map(|network| Some(&network.name)).collect(),
+        };
+        for home in names {
+            let is_home = |station: &Station| station.network.as_ref() == home;
+            let stations: BTreeSet<&str> =
+                scenario.stations.iter().filter(|one| is_home(one)).map(|one| &*one.name).collect();
+            let on_air = |client: &&Client| matches!(&client.access, Access::Station(name) if stations.contains(&**name));
+            let own: Vec<Client> = described.clients.iter().filter(on_air).cloned().collect();
+            flows.extend(own.iter().flat_map(flows_of));
+            flows.extend(scenario.flows.iter().filter(|flow| stations.contains(&*flow.station)).cloned());
+            if !own.is_empty() {
+                let names = own.iter().map(|client| client.name.clone()).collect();
+                access.push(AccessSpec::Air(AirSpec { scenario: Arc::clone(&whole), clients: names }));
+                homes.push(home);
+            }
+            clients.extend(own);
         }
-        for client in &others {
+        let on_air = clients.len();
+        let elsewhere = scenario.clients_elsewhere().cloned();
+        clients.extend(elsewhere);
+        for client in &clients[on_air..] {
             access.extend(pipe_of(&client.access)?.map(AccessSpec::Pipe));
         }
-        clients.extend(others);
         let spec = ConferenceSpec {
             encoder: described.encoder,
             transport: described.transport,
@@ -70,99 +98,133 @@ impl SessionRun {
             warm_up: scenario.warm_up,
             ..ConferenceSpec::new(access, slot_config(slot, "session")?, seed)
         };
-        let session = Self { clients, scenario: scenario.clone(), scheme: scheme.clone() };
-        Ok((session, Conference::world(spec, plugins)?))
+        let numbered: BTreeMap<&str, usize> = flows.iter().map(|flow| &*flow.name).zip(0..).collect();
+        let places = scenario.flows.iter().filter_map(|flow| numbered.get(&*flow.name).copied()).collect();
+        let (mut world, names) = match scenario.stations.is_empty() {
+            true => (World::new(Vec::new(), Vec::new()), Vec::new()),
+            false => {
+                let mut plugins = plugins.clone();
+                clients[..on_air].iter().for_each(|client| {
+                    plugins.carry(client.up());
+                    plugins.carry(client.down());
+                });
+                let carrying = Scenario { flows, session: None, ..scenario.clone() };
+                let seed = seed_for(seed, Purpose::Session, 2 << 32);
+                let Built { world, flows } = networks::build(&carrying, scheme, seed, &plugins)?;
+                (world, flows)
+            }
+        };
+        let place =
+            |home: &Option<&String>| world.members().position(|(member, _)| member.name.as_ref() == *home);
+        let networks: Vec<usize> = homes.iter().filter_map(place).collect();
+        let conference = Conference::new(spec, networks)?;
+        let own = described.clients.iter().flat_map(|client| [client.down(), client.up()]);
+        let own = own.chain(scenario.flows.iter().map(|flow| flow.name.clone()));
+        let carried = 2 * on_air + scenario.flows.len();
+        let names: Vec<String> = own.chain(names.iter().skip(carried).cloned()).collect();
+        let session =
+            Self { clients, on_air, places, names, scenario: scenario.clone(), scheme: scheme.clone() };
+        session.number(&mut world, carried);
+        Ok((session, world.with_session(conference)))
     }
 
-    /// The names of its flows: for each client its received and its sent media, then those of the scenario, then those of feedback.
-    pub(crate) fn flows(&self, world: &World) -> Vec<String> {
-        let session = self.scenario.session.iter();
-        let clients =
-            session.flat_map(|session| &session.clients).flat_map(|client| [client.down(), client.up()]);
-        let own = self.scenario.flows.iter().map(|flow| flow.name.clone());
-        let skipped = 2 * self.on_air() + self.scenario.flows.len();
-        let others = world.networks().flat_map(|air| &air.parts.flows).skip(skipped);
-        let others = others.map(|flow| flow.name.clone());
-        clients.chain(own).chain(others).collect()
+    /// The names of all flows: for each client its received and its sent media, then those of the scenario, then those of feedback.
+    pub(crate) fn flows(&self) -> Vec<String> {
+        self.names.clone()
     }
 
-    /// Numbers what is on the air over the run, and passes packets on pipes to an audience.
+    /// The place of a flow of the scenario among those that the networks carry.
+    pub(crate) fn place(&self, flow: usize) -> usize {
+        self.places.get(flow).copied().unwrap_or(usize::MAX)
+    }
+
+    /// The number in the run of a flow of the scenario.
+    pub(crate) fn number_of(&self, flow: usize) -> usize {
+        2 * self.clients.len() + flow
+    }
+
+    /// The number in the run of the flow with a name.
+    fn flow(&self, name: &str) -> u32 {
+        self.names.iter().position(|known| known == name).unwrap_or(0) as u32
+    }
+
+    /// Numbers the flows of all networks over the run; `carried` flows come from the scenario and its clients.
+    fn number(&self, world: &mut World, carried: usize) {
+        let shift = (2 * self.clients.len() + self.scenario.flows.len() - carried) as u32;
+        for network in world.networks_mut() {
+            let parts = &mut network.parts;
+            let numbers = &mut parts.meters.rows.numbers;
+            let number = |(flow, before): (&Flow, &u32)| {
+                if (*before as usize) < carried { self.flow(&flow.name) } else { before + shift }
+            };
+            numbers.flows = parts.flows.iter().zip(&*numbers.flows).map(number).collect();
+            numbers.all_flows = self.names.len() as u64;
+        }
+    }
+
+    /// Passes packets on pipes to an audience.
     pub(crate) fn observe(&self, world: &mut World, audience: &Audience, info: &RunInfo) {
-        let number = |name: &str| info.flows.iter().position(|known| known == name).unwrap_or(0) as u32;
-        let flows: Vec<[u32; 2]> =
-            self.clients.iter().map(|client| [number(&client.up()), number(&client.down())]).collect();
+        if !audience.wants.packets {
+            return;
+        }
         let station =
             |client: &Client| info.stations.iter().position(|name| *name == client.name).unwrap_or(0);
-        let stations = self.clients.iter().map(|client| station(client) as u16).collect();
-        let total = info.flows.len() as u64;
-        for network in world.networks_mut() {
-            let own = flows.iter().take(self.on_air()).flatten().copied();
-            let others = 2 * self.clients.len() as u32..info.flows.len() as u32;
-            let numbers = &mut network.parts.meters.rows.numbers;
-            numbers.flows = own.chain(others).collect();
-            numbers.all_flows = total;
+        let tables = Tables {
+            audience: audience.clone(),
+            flows: self
+                .clients
+                .iter()
+                .map(|client| [client.up(), client.down()].map(|name| self.flow(&name)))
+                .collect(),
+            stations: self.clients.iter().map(|client| station(client) as u16).collect(),
+            total: self.names.len() as u64,
+        };
+        if let Some(conference) = world.session() {
+            conference.tables = Some(tables);
         }
-        if audience.wants.packets
-            && let Some(conference) = world.session()
-        {
-            conference.tables = Some(Tables { audience: audience.clone(), flows, stations, total });
-        }
-    }
-
-    /// The number of clients on the air.
-    fn on_air(&self) -> usize {
-        self.clients.iter().filter(|client| matches!(client.access, Access::Station(_))).count()
     }
 
     /// The results of a world that has run to its end: for each client its received and its sent media, then the other flows.
     pub(crate) fn outcome(self, mut world: World, info: RunInfo) -> Outcome {
         let events = world.processed();
-        let air = world.figures(&info).pop().map(|(_, figures)| figures);
+        let mut parts = world.figures(&info);
+        parts.sort_by_key(|(member, _)| member.place);
+        let networks = networks::summaries(&parts);
+        let air = Figures::of_all(parts.into_iter().map(|(member, figures)| (member.channel, figures)));
         let mut meters =
             world.session().map(|conference| std::mem::take(&mut conference.meters)).unwrap_or_default();
         let mut flows = Vec::new();
         let mut distributions = Vec::new();
-        let described = self.scenario.session.iter().flat_map(|session| &session.clients);
-        for client in described {
+        for client in self.scenario.session.iter().flat_map(|session| &session.clients) {
             let Some(number) = self.clients.iter().position(|known| known.name == client.name) else {
                 continue;
             };
             for way in [Way::Down, Way::Up] {
                 let meter = meters[number].way(way);
-                let on_air = match client.access {
-                    Access::Station(_) => air.as_ref(),
-                    _ => None,
-                };
+                let name = if way == Way::Down { client.down() } else { client.up() };
                 let carried =
-                    on_air.and_then(|air| air.flows.get(2 * number + usize::from(way == Way::Down)));
+                    air.flows.iter().find(|flow| flow.name == name).filter(|_| number < self.on_air);
                 distributions.extend(frame_rows(flows.len() as u32, &meter.frames));
                 flows.push(flow_summary(client, way, meter, carried, self.scenario.duration));
             }
         }
-        let mut wifi_latency = vec![LatencyStats::default(); flows.len()];
-        let mut stations = Vec::new();
-        let mut summary = AirSummary { busy_share: 0.0, collision_rate: None };
-        let mut airtime = None;
-        if let Some(Figures {
-            flows: all,
-            stations: own,
-            air,
-            jain,
-            wifi_latency: wifi,
-            distributions: rows,
-            attempts: _,
-        }) = air
+        let ours = flows.len();
+        let mut wifi_latency = vec![LatencyStats::default(); ours];
+        // Those of the clients are counted by the session.
+        let is_carried = |flow: &FlowSummary| {
+            self.clients[..self.on_air]
+                .iter()
+                .any(|client| flow.name == client.up() || flow.name == client.down())
+        };
+        for (flow, latency) in
+            air.flows.into_iter().zip(air.wifi_latency).filter(|(flow, _)| !is_carried(flow))
         {
-            let carried = 2 * self.on_air();
-            let ours = flows.len() as u32;
-            flows.extend(all.into_iter().skip(carried));
-            wifi_latency.extend(wifi.into_iter().skip(carried));
-            let rows = rows.into_iter().filter(|row| row.flow as usize >= carried);
-            distributions
-                .extend(rows.map(|row| DistributionRow { flow: row.flow - carried as u32 + ours, ..row }));
-            (stations, summary, airtime) = (own, air, jain.airtime);
-            stations.sort_by_key(|station| self.scenario.station_index(&station.name));
+            flows.push(flow);
+            wifi_latency.push(latency);
         }
+        distributions.extend(air.distributions.into_iter().filter(|row| row.flow as usize >= ours));
+        let mut stations = air.stations;
+        stations.sort_by_key(|station| self.scenario.station_index(&station.name));
         let session = self.quality_of_experience(&flows);
         let goodput = Jain::index(&flows.iter().map(|flow| flow.goodput_mbps).collect::<Vec<_>>());
         let summary = Summary {
@@ -178,10 +240,10 @@ impl SessionRun {
             duration_s: self.scenario.duration.as_secs_f64(),
             flows,
             stations,
-            air: summary,
-            jain: Jain { goodput, airtime },
+            air: air.air,
+            jain: Jain { goodput, airtime: air.jain.airtime },
             session: Some(session),
-            networks: Vec::new(),
+            networks,
             emulation: None,
         };
         Outcome { summary, wifi_latency, distributions, events }
@@ -216,42 +278,30 @@ impl SessionRun {
     }
 }
 
-/// The network of the scenario, with two flows for each client that carry the demands on its packets.
-fn air_of(scenario: &Scenario, scheme: &Scheme, clients: &[Client]) -> AirSpec {
-    let mut air = Scenario { session: None, scheme: scheme.clone(), ..scenario.clone() };
-    let on_air = clients.iter().filter_map(|client| match &client.access {
-        Access::Station(station) => Some((client, station)),
-        _ => None,
-    });
-    let directions = [scenario::Direction::Up, scenario::Direction::Down];
-    let own: Vec<scenario::Flow> = on_air
-        .clone()
-        .flat_map(|(client, station)| {
-            directions.map(|direction| {
-                let demand = client.demand.clone().filter(|_| direction == scenario::Direction::Down);
-                scenario::Flow {
-                    name: if direction == scenario::Direction::Down { client.down() } else { client.up() },
-                    group: client.group.clone(),
-                    station: station.clone(),
-                    direction,
-                    category: Category::Be,
-                    start: Span::ZERO,
-                    stop: None,
-                    protected: demand.is_some(),
-                    demand,
-                    // The conference has its own delay.
-                    wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
-                    traffic: Traffic::Cbr(scenario::Datagrams {
-                        rate: BitRate::ZERO,
-                        size: ByteCount::new(1000),
-                    }),
-                }
-            })
-        })
-        .collect();
-    air.flows.splice(0..0, own);
-    let clients = on_air.map(|(_, station)| station.clone()).collect();
-    AirSpec { scenario: Arc::new(air), clients }
+/// The flows that carry a client's packets on the air, up and down: they have the demands and send nothing themselves.
+fn flows_of(client: &Client) -> [scenario::Flow; 2] {
+    let station = match &client.access {
+        Access::Station(station) => station.as_str(),
+        _ => "",
+    };
+    [scenario::Direction::Up, scenario::Direction::Down].map(|direction| {
+        let is_down = direction == scenario::Direction::Down;
+        let demand = client.demand.clone().filter(|_| is_down);
+        scenario::Flow {
+            name: if is_down { client.down() } else { client.up() },
+            group: client.group.clone(),
+            station: station.to_owned(),
+            direction,
+            category: Category::Be,
+            start: Span::ZERO,
+            stop: None,
+            protected: demand.is_some(),
+            demand,
+            // The conference has its own delay.
+            wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+            traffic: Traffic::Cbr(scenario::Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) }),
+        }
+    })
 }
 
 /// The pipe of a client that is not on the air; `None` for one that is.

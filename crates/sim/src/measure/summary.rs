@@ -61,7 +61,7 @@ impl Meters {
                 .iter()
                 .enumerate()
                 .filter(|(_, meter)| meter.is_reported())
-                .flat_map(|(number, meter)| meter.latency().rows(number as u32))
+                .flat_map(|(number, meter)| meter.latency().rows(self.rows.numbers.flow(number as u32)))
                 .collect(),
             stations: station_summaries,
             flows,
@@ -70,8 +70,8 @@ impl Meters {
 }
 
 impl Figures {
-    /// Combines the figures of all networks of a run; each comes with its channel and the number of its first flow.
-    pub(crate) fn of_all(networks: impl Iterator<Item = (u16, u32, Self)>) -> Self {
+    /// Combines the figures of all networks of a run; each comes with its channel.
+    pub(crate) fn of_all(networks: impl Iterator<Item = (u16, Self)>) -> Self {
         let mut all = Self {
             flows: Vec::new(),
             stations: Vec::new(),
@@ -83,15 +83,14 @@ impl Figures {
         };
         // All networks on a channel observe the same load: the first one is used.
         let mut channels = BTreeMap::new();
-        for (channel, first_flow, figures) in networks {
+        for (channel, figures) in networks {
             channels.entry(channel).or_insert(figures.air.busy_share);
             all.attempts.0 += figures.attempts.0;
             all.attempts.1 += figures.attempts.1;
             all.flows.extend(figures.flows);
             all.stations.extend(figures.stations);
             all.wifi_latency.extend(figures.wifi_latency);
-            let rows = figures.distributions.into_iter();
-            all.distributions.extend(rows.map(|row| DistributionRow { flow: first_flow + row.flow, ..row }));
+            all.distributions.extend(figures.distributions);
         }
         all.air = AirSummary {
             busy_share: channels.values().sum::<f64>() / channels.len().max(1) as f64,

@@ -100,6 +100,15 @@ pub(crate) struct DemandChange {
     pub(crate) demand: Option<Demand>,
 }
 
+/// The endpoints of packets from outside; `None` for those that no flow has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Doors {
+    /// Of flows that carry the packets of a session, or of a [`Live`](crate::Live).
+    pub(crate) carried: Option<EndpointId>,
+    /// Of flows of the gate.
+    pub(crate) gate: Option<EndpointId>,
+}
+
 /// The parts of a network.
 pub(crate) struct Parts {
     pub(crate) transmitters: Vec<Transmitter>,
@@ -111,6 +120,7 @@ pub(crate) struct Parts {
     pub(crate) dozers: Dozers,
     pub(crate) flows: Vec<Flow>,
     pub(crate) endpoints: Vec<AnyEndpoint>,
+    pub(crate) doors: Doors,
     /// The endpoint that shapes uplinks; `None` without any.
     pub(crate) shaping: Option<EndpointId>,
     pub(crate) demands: Vec<DemandChange>,
@@ -211,10 +221,10 @@ impl Network {
         shared.schedule(at, Due::Event(self.number, event));
     }
 
-    /// Moves the fates of external packets since the last call, in order.
-    pub(crate) fn take_fates(&mut self, into: &mut Vec<Passed>) {
-        for endpoint in &mut self.parts.endpoints {
-            endpoint.take(into);
+    /// Moves the fates of packets from outside since the last call, in order.
+    pub(crate) fn take_fates(&mut self, door: impl Fn(&Doors) -> Option<EndpointId>, into: &mut Vec<Passed>) {
+        if let Some(endpoint) = door(&self.parts.doors) {
+            self.parts.endpoints[endpoint.index()].take(into);
         }
     }
 
