@@ -57,6 +57,8 @@ pub(super) fn read_all(top: &Section<'_>, scheme: &Scheme) -> Result<Vec<Network
             }
             Some(_) => Some(Scheme::read(&section.table("scheme")?, false)?),
         };
+        // A session has one policy, that of the run.
+        let own = own.map(|own| Scheme { session: None, ..own });
         let group = section.text("group")?.unwrap_or(&name).to_owned();
         for (suffix, number) in station::members(count).zip(0u16..) {
             let name = format!("{name}{suffix}");
