@@ -64,9 +64,6 @@ impl Between {
     /// # Errors
     /// The request is wrong, or the system does not permit it.
     pub fn prepare(self) -> Result<Opening, EmulateError> {
-        if self.opened.scenario.session.is_some() {
-            return Err(EmulateError::Conference(self.opened.name.clone()));
-        }
         let hosts = Hosts::new(&self.opened.scenario, &[&self.station], &[])?;
         let mut scenario = without(&self.opened.scenario, &self.without)?;
         scenario.duration = LONGEST;
@@ -79,7 +76,7 @@ impl Between {
         lanes
             .check_demands(built.run())
             .map_err(|(condition, reason)| EmulateError::Demand { condition, reason })?;
-        let capture = capture_of(self.capture.as_deref(), &opened)?;
+        let capture = capture_of(self.capture.as_deref())?;
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let [near, far] = &self.devices;
         // In the order of the hosts: the server's side first.

@@ -9,7 +9,7 @@ use airbound_linux::namespace::{Closed, Network, Sign, World, set_exact_timers, 
 use airbound_linux::packet::mark_congestion;
 use airbound_linux::tun::Tun;
 use airbound_record::{EmulationSummary, Lateness, RunFolder, Summary};
-use airbound_runs::{AirCapture, BuiltRun, Contents, Named, Opened, PreparedCapture, RunsError};
+use airbound_runs::{AirCapture, BuiltRun, Contents, Named, Opened, PreparedCapture};
 use airbound_scenario::Scenario;
 use airbound_sim::Run;
 use airbound_units::{Instant, Span};
@@ -155,7 +155,7 @@ impl Emulation {
             .check_demands(built.run())
             .map_err(|(condition, reason)| EmulateError::Demand { condition, reason })?;
 
-        let capture = capture_of(request.capture.as_deref(), &opened)?;
+        let capture = capture_of(request.capture.as_deref())?;
         let class = if set_real_time().is_ok() { Class::RealTime } else { Class::Ordinary };
         let mut signs: Vec<Sign> = hosts.all().iter().filter_map(|_| Sign::blank().ok()).collect();
         let internet = ways_out(&hosts, request.internet)?;
@@ -355,14 +355,8 @@ pub(crate) fn summary(bridge: &mut Bridge, run: &mut Run, class: Class, part: Pa
 }
 
 /// A file for the capture, where one is wanted.
-pub(crate) fn capture_of(
-    path: Option<&Path>,
-    opened: &Opened,
-) -> Result<Option<PreparedCapture>, EmulateError> {
+pub(crate) fn capture_of(path: Option<&Path>) -> Result<Option<PreparedCapture>, EmulateError> {
     let Some(path) = path else { return Ok(None) };
-    if !opened.scenario.networks.is_empty() {
-        return Err(RunsError::CaptureOfNetworks.into());
-    }
     Ok(Some(PreparedCapture::new(path)?))
 }
 

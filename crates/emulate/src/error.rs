@@ -29,11 +29,6 @@ pub enum EmulateError {
         "no host can be named \"{0}\"; allowed are letters, digits and -, but not a name of another station, server or localhost"
     )]
     Name(String),
-    /// The scenario is a conference.
-    #[error(
-        "{0} is a conference, whose clients are simulated; choose a scenario whose stations have flows, such as my-flat"
-    )]
-    Conference(String),
     /// No command is to be run.
     #[error("name a command: `-- COMMAND` on the station, --on STATION COMMAND, or --shell")]
     NoCommand,

@@ -59,11 +59,8 @@ impl Request {
     /// The hosts.
     ///
     /// # Errors
-    /// No command, a command that does not exist, or a name that no host can have; a conference.
+    /// No command, a command that does not exist, or a name that no host can have.
     pub(crate) fn hosts(&self) -> Result<Hosts, EmulateError> {
-        if self.opened.scenario.session.is_some() {
-            return Err(EmulateError::Conference(self.opened.name.clone()));
-        }
         if self.commands.is_empty() {
             return Err(EmulateError::NoCommand);
         }

@@ -30,7 +30,6 @@ pub(crate) fn raised(error: RunsError) -> PyErr {
         RunsError::Scenario(_)
         | RunsError::Build(_)
         | RunsError::PluginName(_)
-        | RunsError::CaptureOfNetworks
         | RunsError::CaptureOfPipes
         | RunsError::NoFolderName { .. }
         | RunsError::NoComparison { .. }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
-use airbound_scenario::Overrides;
+use airbound_scenario::{Access, Client, Flow, Overrides};
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::{Instant, Span};
 use serde::Serialize;
@@ -92,7 +92,6 @@ impl BoundRequest {
         watch: &dyn Watch,
     ) -> Result<ChosenBound, RunsError> {
         let opened = Opened::by_name(name, overrides)?;
-        opened.refuse_all_but_a_network()?;
         let flow = self.watched(&opened)?;
         let schemes = if self.schemes.is_empty() {
             opened.schemes(&BASELINES)?
@@ -101,7 +100,7 @@ impl BoundRequest {
         };
         let measure = |step, first: u64, of: &[(&Opened, Named)]| {
             let progress = |done, total| watch.on_progress(step, done as u64, total as u64);
-            measured(of, first..first + u64::from(self.seeds), flow, threads, &progress)
+            measured(of, first..first + u64::from(self.seeds), &flow, threads, &progress)
         };
         // As many seeds again judge the choice.
         let first = opened.seeds(self.seeds.saturating_mul(2))?.start;
@@ -127,20 +126,22 @@ impl BoundRequest {
         let unknown = measure(Step::Law, first + u64::from(self.seeds), &laws[number..=number])?;
         let unknown = unknown.into_iter().next().unwrap_or_default();
         let fresh = trial(&self::losses(bounds[number], &unknown), &unknown);
-        let flow = opened.scenario.flows[flow].name.clone();
         Ok(ChosenBound { scenario: opened.name, flow, interval, chosen: trials[number], trials, fresh })
     }
 
-    /// Number of the flow whose packets count.
-    fn watched(&self, opened: &Opened) -> Result<usize, RunsError> {
-        let flows = &opened.scenario.flows;
+    /// The flow whose packets count: of the scenario, or what a client of its session sends or receives on the air.
+    fn watched(&self, opened: &Opened) -> Result<String, RunsError> {
+        let clients = opened.scenario.session.iter().flat_map(|session| &session.clients);
+        let on_air = clients.filter(|client| matches!(client.access, Access::Station(_)));
+        let flows: Vec<Flow> = on_air.flat_map(Client::flows).chain(opened.scenario.flows.clone()).collect();
         let Some(flow) = self.flow.clone().or_else(|| opened.focus()) else {
             return Err(RunsError::Flowless { scenario: opened.name.clone() });
         };
-        flows.iter().position(|known| known.name == flow).ok_or_else(|| {
-            let known: Vec<&str> = flows.iter().take(FEW).map(|flow| flow.name.as_str()).collect();
-            RunsError::NoFlow { flow, known: known.join(", ") }
-        })
+        if flows.iter().any(|known| known.name == flow) {
+            return Ok(flow);
+        }
+        let known: Vec<&str> = flows.iter().take(FEW).map(|flow| flow.name.as_str()).collect();
+        Err(RunsError::NoFlow { flow, known: known.join(", ") })
     }
 
     /// The scenario with Law over it.
@@ -151,9 +152,7 @@ impl BoundRequest {
             "scheme.queue={{ kind = \"law\", limit-q = \"{limit_q}\", limit-h = \"{limit_h}\" }}"
         ))?;
         overrides.set("scheme.rate=law")?;
-        let opened = Opened::by_name(name, &overrides)?;
-        opened.refuse_all_but_a_network()?;
-        Ok(opened)
+        Opened::by_name(name, &overrides)
     }
 }
 
@@ -161,7 +160,7 @@ impl BoundRequest {
 fn measured(
     schemes: &[(&Opened, Named)],
     seeds: std::ops::Range<u64>,
-    flow: usize,
+    flow: &str,
     threads: usize,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Vec<Seen>>, RunsError> {
@@ -172,7 +171,8 @@ fn measured(
         let from = Instant::ZERO + opened.scenario.warm_up;
         let seen: Rc<RefCell<Seen>> = Rc::default();
         let mut run = opened.build(named, *seed)?;
-        run.observe(Box::new(LastHop { flow: flow as u32, from, seen: Rc::clone(&seen) }));
+        let number = run.info().flows.iter().position(|known| known == flow).unwrap_or(usize::MAX);
+        run.observe(Box::new(LastHop { flow: number as u32, from, seen: Rc::clone(&seen) }));
         run.finish()?;
         Ok::<_, RunsError>(seen.take())
     })?;

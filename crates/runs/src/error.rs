@@ -26,19 +26,6 @@ pub enum RunsError {
     /// A scheme is named more than once.
     #[error("--schemes names {0} twice; name each scheme once")]
     SchemeTwice(String),
-    /// The scenario has several networks or a conference, where only one network will do.
-    #[error("{scenario} {content}, which airbound run and airbound compare can simulate and nothing else")]
-    NotOneNetwork {
-        /// Its name.
-        scenario: String,
-        /// The part that is in the way, as a predicate.
-        content: &'static str,
-    },
-    /// The air of several networks cannot be captured.
-    #[error(
-        "--pcap records one network, and this scenario has [[network]] entries; leave them out, or --pcap"
-    )]
-    CaptureOfNetworks,
     /// A conference without a client on the air has nothing to capture.
     #[error("--pcap records the air, and no client of this session is on it; leave out --pcap")]
     CaptureOfPipes,

@@ -71,21 +71,6 @@ impl Opened {
         Ok(schemes)
     }
 
-    /// Refuses a scenario with a session or with several networks, for work that knows one network only.
-    ///
-    /// # Errors
-    /// [`RunsError::NotOneNetwork`].
-    pub fn refuse_all_but_a_network(&self) -> Result<(), RunsError> {
-        let content = if self.scenario.session.is_some() {
-            "is a session"
-        } else if !self.scenario.networks.is_empty() {
-            "has [[network]] entries"
-        } else {
-            return Ok(());
-        };
-        Err(RunsError::NotOneNetwork { scenario: self.name.clone(), content })
-    }
-
     /// Returns the simulated time of a run, warm-up included.
     #[must_use]
     pub(crate) fn length(&self) -> Span {

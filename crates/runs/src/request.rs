@@ -31,7 +31,7 @@ impl RunRequest {
     /// Simulates, and leaves the run in `folder`; its air in `capture`, where `-` is standard output.
     ///
     /// # Errors
-    /// The scheme is wrong or there is not one network whose air can be captured, before anything is written; the system refuses
+    /// The scheme is wrong or there is no network whose air can be captured, before anything is written; the system refuses
     /// something, or [`RunsError::Interrupted`] once `watch` says so, and then nothing of the run remains.
     pub fn run(
         &self,
@@ -52,9 +52,6 @@ impl RunRequest {
     ) -> Result<(RunFolder, Summary), RunsError> {
         let begun = Instant::now();
         let scenario = &opened.scenario;
-        if capture.is_some() && !scenario.networks.is_empty() {
-            return Err(RunsError::CaptureOfNetworks);
-        }
         if capture.is_some() && scenario.stations.is_empty() {
             return Err(RunsError::CaptureOfPipes);
         }
@@ -86,13 +83,12 @@ impl RunRequest {
         Ok((folder, outcome.summary))
     }
 
-    /// Without relays there are no hops to list; a session is no flow of frames, and its flows have no windows.
+    /// Without relays there are no hops to list, and the frames of a session are no flow's.
     fn tables_of(&self, scenario: &Scenario) -> Tables {
-        let flows = scenario.session.is_none();
+        let flows = scenario.session.is_none() || !scenario.flows.is_empty();
         Tables {
             hops: self.tables.hops && scenario.has_relays(),
             frames: self.tables.frames && flows,
-            series: self.tables.series && flows,
             ..self.tables
         }
     }

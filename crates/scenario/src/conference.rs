@@ -11,7 +11,9 @@ use super::scheme::{Scheme, Slot};
 use super::section::Section;
 use super::station::{Station, members, read_name};
 use super::trace_link;
+use super::{Datagrams, Direction, Flow, Traffic, WireWay};
 use airbound_air::propagation::TraceLink;
+use airbound_wifi::Category;
 
 /// Clients around a forwarding server: each sends its video to it, and receives that of all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -256,6 +258,33 @@ impl Client {
     #[must_use]
     pub fn up(&self) -> String {
         format!("{} up", self.name)
+    }
+
+    /// The flows that carry its packets on the air, up and down: they have its demand, and send nothing themselves.
+    #[must_use]
+    pub fn flows(&self) -> [Flow; 2] {
+        let station = match &self.access {
+            Access::Station(station) => station.as_str(),
+            _ => "",
+        };
+        [Direction::Up, Direction::Down].map(|direction| {
+            let is_down = direction == Direction::Down;
+            let demand = self.demand.clone().filter(|_| is_down);
+            Flow {
+                name: if is_down { self.down() } else { self.up() },
+                group: self.group.clone(),
+                station: station.to_owned(),
+                direction,
+                category: Category::Be,
+                start: Span::ZERO,
+                stop: None,
+                protected: demand.is_some(),
+                demand,
+                // A session has a delay of its own.
+                wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
+                traffic: Traffic::Cbr(Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) }),
+            }
+        })
     }
 
     /// Whether its access link is this station.

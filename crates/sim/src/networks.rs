@@ -116,6 +116,7 @@ pub(crate) fn build(
             all_flows: flows.len() as u64,
             stations: member.stations.start as u16,
             network: [member.place, scenario.networks.len() as u64],
+            channel: member.channel,
         };
     }
     Ok(Built { world, flows })

@@ -97,6 +97,11 @@ impl Packet {
         }
     }
 
+    /// The same packet with another number of its flow.
+    pub(crate) const fn of_flow(self, flow: FlowId) -> Self {
+        Self { flow, ..self }
+    }
+
     /// The same packet, sent to `next` by a relay that has it at `now`.
     #[must_use]
     pub(crate) const fn onwards(self, next: StationId, now: Instant) -> Self {

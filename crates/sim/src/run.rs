@@ -140,7 +140,7 @@ impl Run {
         let Self { mut world, session, audience, info, .. } = self;
         world.run_out()?;
         let outcome = match session {
-            Some(session) => session.outcome(world, info),
+            Some(session) => session.outcome(world, info, self.duration),
             None => {
                 let sender =
                     if self.has_sender { Some(self.scheme.sender.name()) } else { self.media_sender };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use airbound_console::{Verbosity, output};
 use airbound_emulate::command::CommandLine;
 use airbound_emulate::hosts::{Hosts, SERVER};
-use airbound_emulate::{EmulateError, without};
+use airbound_emulate::without;
 use airbound_lab::host::{self, Brought, Ended, HostCommand, Machine, Request, Results};
 use airbound_lab::plan::Driver;
 use airbound_report::Comparison;
@@ -82,7 +82,10 @@ struct Written {
 /// All commands: the server's, that after `--`, those of `--on`.
 fn commands(run: &LabExec, opened: &Opened) -> Result<Vec<Written>, CliError> {
     if opened.scenario.session.is_some() {
-        return Err(EmulateError::Conference(opened.name.clone()).into());
+        return Err(CliError::Input(format!(
+            "{} is a session, whose clients are simulated; the laboratory runs scenarios whose stations have flows, such as my-flat",
+            opened.name
+        )));
     }
     let first = opened.scenario.stations.first().map(|station| station.name.clone());
     let station = run.station.clone().or(first).unwrap_or_default();

@@ -13,7 +13,6 @@ use airbound_console::output;
 pub(super) fn plan(plan: &Plan, verbosity: Verbosity) -> Result<(), CliError> {
     let source = Source { scenario: plan.scenario.clone(), changes: plan.changes.clone() };
     let opened = source.open()?;
-    opened.refuse_all_but_a_network()?;
     // What is typed comes later, and so takes the place of what the scenario demands of the same flow.
     let mut demands = Demand::of(&opened.scenario);
     let mut named = BTreeSet::new();

@@ -49,8 +49,11 @@ fn what_sessions_are_refused() {
     let place = Place::new();
     for (arguments, words) in [
         (&["run", "remote-desktop", "--pcap", "air.pcap"][..], "--pcap"),
-        (&["plan", "vr-room"], "session"),
-        (&["law", "choose-bound", "vr-room"], "session"),
+        (
+            &["plan", "vr-room", "--demand", "helmet=9ms"],
+            "there is no such flow; flows are download, headset-1 down",
+        ),
+        (&["law", "choose-bound", "vr-room", "--flow", "helmet"], "flows are headset-1 up, headset-1 down"),
         (&["compare", "hello", "--schemes", "plum,plain"], "no [session]"),
         (&["run", "vr-room", "--scheme", "plom"], "did you mean plum"),
         (
@@ -91,4 +94,49 @@ fn packets_of_sessions_are_logged_and_explained() {
     }
     let story = place.json(&["explain", "room", "--packet", "50", "--flow", "remote-1 down", "--json"]);
     assert_eq!(story["station"], "remote-1");
+}
+
+#[test]
+fn plans_and_bounds_know_sessions() {
+    let place = Place::new();
+    let plan = place.json(&["plan", "vr-room", "--json"]);
+    // `compare vr-room` keeps them with last-pq and plum, too.
+    assert_eq!(plan["answer"], "yes", "{plan}");
+    let demands = plan["demands"].as_array().expect("demands");
+    let flows: Vec<&str> = demands.iter().filter_map(|demand| demand["flow"].as_str()).collect();
+    assert_eq!(flows, ["headset-1 down", "headset-2 down", "headset-3 down"]);
+    assert!(
+        demands.iter().all(|demand| demand["rate_mbps"].as_f64().is_some_and(|rate| rate > 5.0)),
+        "{plan}"
+    );
+    // A session fills what there is, so that nothing is said of more.
+    assert!(plan["headroom"].is_null(), "{plan}");
+    let text = place.succeed(&["plan", "vr-room"]);
+    assert!(text.contains("of the airtime is left") && !text.contains("more could be carried"), "{text}");
+    let bound = ["law", "choose-bound", "vr-room", "--seeds", "1", "--set", "duration=5 s", "--json"];
+    let bound = place.json(&bound);
+    assert_eq!(bound["flow"], "headset-1 down", "{bound}");
+}
+
+#[test]
+fn the_series_of_a_session_has_all_of_its_clients() {
+    use airbound_record::{RunFolder, SeriesRow, TableReader};
+
+    let place = Place::new();
+    place.succeed(&["run", "vr-room", "--set", "duration=2 s", "--out", "room", "--quiet"]);
+    let folder = RunFolder::open(&place.path("room")).expect("a run");
+    let rows = TableReader::<SeriesRow>::open(&folder.file("series.parquet")).expect("a table");
+    let info = rows.info().clone();
+    let rows: Vec<SeriesRow> = rows.collect::<Result<_, _>>().expect("rows");
+    for flow in folder.summary().expect("a summary").flows {
+        let number = info.flows.iter().position(|name| *name == flow.name).expect("a name");
+        let own: Vec<&SeriesRow> = rows.iter().filter(|row| row.flow as usize == number).collect();
+        // Warm-up and measured time in windows of 100 ms.
+        assert_eq!(own.len(), 70, "{}", flow.name);
+        let measured = own[50..].iter().map(|row| row.goodput_mbps).sum::<f64>() / 20.0;
+        // Packets have headers, and frames are complete later.
+        let whole = measured / flow.goodput_mbps;
+        assert!((0.85..1.6).contains(&whole), "{}: {measured} and {}", flow.name, flow.goodput_mbps);
+        assert!(own[50..].iter().filter_map(|row| row.latency_p50_ms).all(|latency| latency > 0.0));
+    }
 }

@@ -507,7 +507,6 @@ fn what_is_wrong_is_said_in_a_sentence() {
             &["air.toml", "--without", "game", "--", "true"],
             "--without game: there is no such flow; flows are film",
         ),
-        (&["vr-room", "--", "true"], "vr-room is a conference"),
         (
             &["air.toml", "--protect", "udp dport", "--p95", "1ms", "--", "true"],
             "--protect \"udp dport\": column",

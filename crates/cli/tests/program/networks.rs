@@ -1,4 +1,4 @@
-//! Several networks in one scenario: their names stand in summary, report and tables, and what knows one network refuses them.
+//! Several networks in one scenario: their names stand in summary, report and tables; plans and captures know them.
 
 use airbound_record::{PacketRow, RunFolder, TableReader, TxopRow};
 
@@ -54,13 +54,43 @@ fn summary_report_and_tables_carry_the_names() {
 }
 
 #[test]
-fn what_knows_one_network_refuses_several() {
+fn plans_and_captures_know_several() {
     let place = place();
-    for (arguments, words) in [
-        (&["run", "floor.toml", "--pcap", "air.pcap"][..], "[[network]]"),
-        (&["plan", "floor.toml", "--demand", "ours-stream=20ms@95"], "[[network]]"),
-    ] {
-        let sentence = place.refuse(arguments);
-        assert!(sentence.contains(words), "{words} in {sentence}");
+    let plan = place.json(&["plan", "floor.toml", "--demand", "ours-stream=50ms@95", "--json"]);
+    let demand = &plan["demands"][0];
+    assert_eq!(
+        (demand["flow"].as_str(), demand["station"].as_str()),
+        (Some("ours-stream"), Some("ours-near"))
+    );
+    assert!(demand["load"].as_f64().is_some_and(|load| load > 0.0 && load < 1.0), "{plan}");
+    // One that has a scheme of its own is asked with LAST-PQ, too.
+    let plan = place.json(&["plan", "floor.toml", "--demand", "theirs-2-stream=50ms@95", "--json"]);
+    assert_eq!(plan["demands"][0]["met"], true, "{plan}");
+
+    place.succeed(&["run", "floor.toml", "--pcap", "air.pcap", "--quiet", "--out", "run"]);
+    let folder = RunFolder::open(&place.path("run")).expect("a run");
+    let txops = TableReader::<TxopRow>::open(&folder.file("txops.parquet")).expect("a table");
+    let info = txops.info().clone();
+    let senders: std::collections::BTreeSet<u16> = txops.map(|row| row.expect("a row").transmitter).collect();
+    let bytes = place.bytes("air.pcap");
+    let mut seen = std::collections::BTreeSet::new();
+    let mut channels = std::collections::BTreeSet::new();
+    let mut at = 24;
+    while at + 16 <= bytes.len() {
+        let word =
+            |place: usize| u32::from_le_bytes(bytes[place..place + 4].try_into().expect("four")) as usize;
+        let (captured, frame) = (word(at + 8), at + 16);
+        let header = usize::from(u16::from_le_bytes([bytes[frame + 2], bytes[frame + 3]]));
+        // Behind TSFT, flags, and a rate or an octet of padding.
+        let channel = frame + 18;
+        channels.insert(u16::from_le_bytes([bytes[channel], bytes[channel + 1]]));
+        // A data frame has the transmitter's address second.
+        if bytes[frame + header] & 0x0c == 0x08 {
+            let address = &bytes[frame + header + 10..frame + header + 16];
+            seen.insert(u16::from_be_bytes([address[4], address[5]]));
+        }
+        at = frame + captured;
     }
+    assert_eq!(seen, senders, "{:?}", info.transmitters);
+    assert_eq!(channels.len(), 2, "{channels:?}");
 }

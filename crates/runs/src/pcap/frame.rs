@@ -3,7 +3,7 @@
 //! Many readers take the last four octets that were captured for the FCS, whatever the length on the air. With those four the headers
 //! stay whole in their hands.
 
-use airbound_control::frame::{Payload, StationId};
+use airbound_control::frame::Payload;
 use airbound_record::RunInfo;
 use airbound_sim::{ExchangeView, Kind, MpduView, Packet};
 use airbound_units::{ByteCount, Span};
@@ -52,8 +52,8 @@ impl Names {
 
     /// Transmitter and receiver.
     pub(super) fn ends(&self, view: &ExchangeView<'_>) -> (Address, Address) {
-        let from = address(view.transmitter().0);
-        let to = if view.transmitter() == view.receiver() { SERVER } else { address(view.receiver().0) };
+        let from = address(view.transmitter());
+        let to = if view.transmitter() == view.receiver() { SERVER } else { address(view.receiver()) };
         (from, to)
     }
 
@@ -71,7 +71,7 @@ impl Names {
     }
 }
 
-/// 02:00:00:00:nn:nn, where the access point is 0 and stations follow.
+/// 02:00:00:00:nn:nn, where an access point is followed by its stations; the first is 0.
 fn address(node: u16) -> Address {
     let [high, low] = node.to_be_bytes();
     [0x02, 0, 0, 0, high, low]
@@ -135,7 +135,7 @@ impl Frame {
         names: &Names,
         (connections, contents): (&Connections, &Contents),
         view: &ExchangeView<'_>,
-        mpdu: &MpduView<'_>,
+        mpdu: &MpduView,
         (from, to): (Address, Address),
         remaining: Span,
     ) -> Self {
@@ -158,14 +158,14 @@ impl Frame {
         }
         bytes.extend(IPV4);
         let begin = bytes.len();
-        if contents.append(mpdu.packet, &mut bytes) {
+        if contents.append(&mpdu.packet, &mut bytes) {
             let ethertype = ethertype(bytes.get(begin));
             bytes[begin - 2..begin].copy_from_slice(&ethertype.to_be_bytes());
             let check = fcs(&bytes);
             bytes.extend(check.to_le_bytes());
             Self { bytes, length }
         } else {
-            network(&mut bytes, names, connections, mpdu.packet, mpdu.station, downwards);
+            network(&mut bytes, names, connections, &mpdu.packet, mpdu.station, downwards);
             Self::cut(bytes, length)
         }
     }
@@ -187,7 +187,7 @@ impl Frame {
         names: &Names,
         connections: &Connections,
         view: &ExchangeView<'_>,
-        mpdu: &MpduView<'_>,
+        mpdu: &MpduView,
     ) -> [Self; 2] {
         let (from, to) = names.ends(view);
         let is_downwards = view.is_downlink() || view.transmitter() == view.receiver();
@@ -197,9 +197,9 @@ impl Frame {
             bytes.extend(IPV4);
             let begin = bytes.len();
             // Headers with the options of a handshake: 40 B.
-            internet(&mut bytes, mpdu.packet, 60, 6, mpdu.station, downwards);
-            let numbers = connections.numbers(mpdu.packet);
-            ports(&mut bytes, names, numbers.server_port, mpdu.packet, downwards);
+            internet(&mut bytes, &mpdu.packet, 60, 6, mpdu.station, downwards);
+            let numbers = connections.numbers(&mpdu.packet);
+            ports(&mut bytes, names, numbers.server_port, &mpdu.packet, downwards);
             let acknowledged = u32::from(flags & connections::ACK != 0);
             bytes.extend(0_u32.to_be_bytes());
             bytes.extend(acknowledged.to_be_bytes());
@@ -208,7 +208,7 @@ impl Frame {
             bytes.extend([2, 4]);
             bytes.extend(MSS.to_be_bytes());
             bytes.extend([4, 2, 8, 10]);
-            bytes.extend(milliseconds(mpdu.packet).to_be_bytes());
+            bytes.extend(milliseconds(&mpdu.packet).to_be_bytes());
             bytes.extend([0; 4]);
             bytes.extend([1, 3, 3, WINDOW_SCALE]);
             let length = ByteCount::new((bytes.len() - begin) as u64) + LLC_SNAP + DATA_HEADER + FCS;
@@ -265,7 +265,7 @@ fn network(
     names: &Names,
     connections: &Connections,
     packet: &Packet,
-    station: StationId,
+    station: u16,
     downwards: bool,
 ) {
     let begin = bytes.len();
@@ -289,16 +289,9 @@ fn network(
 }
 
 /// The header of IPv4; the class is the code point of the category.
-fn internet(
-    bytes: &mut Vec<u8>,
-    packet: &Packet,
-    size: u16,
-    protocol: u8,
-    station: StationId,
-    downwards: bool,
-) {
+fn internet(bytes: &mut Vec<u8>, packet: &Packet, size: u16, protocol: u8, station: u16, downwards: bool) {
     let begin = bytes.len();
-    let [high, low] = station.0.to_be_bytes();
+    let [high, low] = station.to_be_bytes();
     let station = [10, 1, high, low];
     let server = [10, 0, 0, 1];
     let (source, destination) = if downwards { (server, station) } else { (station, server) };

@@ -1,6 +1,6 @@
 //! `--pcap FILE`: the air of a run as a capture that Wireshark opens.
 //!
-//! A classic pcap file with times in nanoseconds and radiotap headers. It holds what a monitor that hears everything would:
+//! A classic pcap file with times in nanoseconds and radiotap headers. It holds what a monitor that hears everything, on all channels, would:
 //! each MPDU of each aggregate, RTS and CTS where they are used, and the acknowledgements. Payloads are cut four octets behind the
 //! headers of IP and transport. A frame that its receiver did not get has the flag of a bad FCS and ends four octets behind its MAC
 //! header, since what is in it cannot be trusted. Left out are beacons, block-ack requests, and the encryption of payloads, which are shown as after
@@ -127,7 +127,9 @@ impl Capture {
         let band = self.control.band;
         let sifs = band.sifs();
         let power = self.power(view);
-        let control = |at, bad_fcs| Shown { at, rate: control_rate, band, aggregate: None, power, bad_fcs };
+        let channel = view.channel();
+        let control =
+            |at, bad_fcs| Shown { at, rate: control_rate, band, channel, aggregate: None, power, bad_fcs };
         if view.ppdu_start() > view.start() {
             let rts_end = view.start() + view.first_frame();
             let rts = Frame::rts(from, to, view.end() - rts_end);
@@ -160,7 +162,7 @@ impl Capture {
     /// Opens the connections whose first segment is in an exchange: SYN and SYN-ACK, without airtime, at the beginning of the data.
     fn handshakes(&mut self, view: &ExchangeView<'_>, shown: &Shown) {
         for mpdu in view.mpdus() {
-            if self.connections.opens(mpdu.packet) {
+            if self.connections.opens(&mpdu.packet) {
                 for frame in Frame::handshake(&self.names, &self.connections, view, &mpdu) {
                     self.frame(&frame, shown);
                 }
@@ -178,7 +180,8 @@ impl Capture {
             let aggregate = (view.aggregated() && view.rate().format() != Format::Legacy)
                 .then_some(Aggregate { number: self.aggregates, is_last: place == last });
             let (at, rate, band) = (view.ppdu_start(), view.rate(), self.control.band);
-            let shown = Shown { at, rate, band, aggregate, power, bad_fcs: !mpdu.acknowledged };
+            let (channel, bad_fcs) = (view.channel(), !mpdu.acknowledged);
+            let shown = Shown { at, rate, band, channel, aggregate, power, bad_fcs };
             self.frame(&frame, &shown);
         }
     }

@@ -22,6 +22,12 @@ const WITH_FCS: u8 = 0x10;
 const BAD_FCS: u8 = 0x40;
 const SHORT_GUARD: u8 = 0x80;
 
+/// Channels of 20 MHz in 5 GHz.
+const CHANNELS_5: [u16; 25] = [
+    36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, 116, 120, 124, 128, 132, 136, 140, 144, 149, 153,
+    157, 161, 165,
+];
+
 /// The aggregate that an MPDU is part of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Aggregate {
@@ -44,6 +50,8 @@ pub(super) struct Shown {
     pub(super) at: Instant,
     pub(super) rate: Rate,
     pub(super) band: Band,
+    /// The number of the channel in the scenario, from 1.
+    pub(super) channel: u16,
     pub(super) aggregate: Option<Aggregate>,
     /// `None` where the channel has no powers.
     pub(super) power: Option<Power>,
@@ -52,7 +60,7 @@ pub(super) struct Shown {
 
 /// Appends the header of a frame. Fields are aligned to their size, counted from the header's start.
 pub(super) fn append(record: &mut Vec<u8>, shown: &Shown) {
-    let Shown { at, rate, band, aggregate, power, bad_fcs } = *shown;
+    let Shown { at, rate, band, channel, aggregate, power, bad_fcs } = *shown;
     let begin = record.len();
     let rate_field = match rate.format() {
         Format::Legacy => RATE,
@@ -87,10 +95,12 @@ pub(super) fn append(record: &mut Vec<u8>, shown: &Shown) {
     }
     align(record, begin, 2);
     // Frequency in MHz, and its flags: OFDM in 5 GHz, also at half the clock, CCK and OFDM in 2.4 GHz.
+    // Channels of a scenario do not hear each other: in 2.4 GHz there are three of that kind, in 5 GHz 25.
+    let place = channel.saturating_sub(1);
     let (frequency, channel_flags): (u16, u16) = match band {
-        Band::Ghz5 => (5180, 0x0140),
+        Band::Ghz5 => (5000 + 5 * CHANNELS_5[usize::from(place) % CHANNELS_5.len()], 0x0140),
         Band::Ghz59 => (5900, 0x4140),
-        Band::Ghz2 => (2412, 0x0480),
+        Band::Ghz2 => (2412 + 25 * (place % 3), 0x0480),
     };
     record.extend(frequency.to_le_bytes());
     record.extend(channel_flags.to_le_bytes());
@@ -178,7 +188,8 @@ mod tests {
     fn the_time_is_that_of_the_first_bit_behind_the_preamble() {
         let time = |rate| {
             let at = Instant::from_nanos(1_000_000);
-            let shown = Shown { at, rate, band: Band::Ghz5, aggregate: None, power: None, bad_fcs: false };
+            let (band, channel) = (Band::Ghz5, 1);
+            let shown = Shown { at, rate, band, channel, aggregate: None, power: None, bad_fcs: false };
             let mut record = Vec::new();
             append(&mut record, &shown);
             record[8..16].iter().rev().fold(0, |time, byte| time << 8 | u64::from(*byte))

@@ -26,9 +26,9 @@ pub struct Plan {
     pub load: f64,
     /// The result for each demand.
     pub demands: Vec<Outlook>,
-    /// The factor, less one, by which the rates of all flows with demands could grow with all demands met; zero if they are not met,
-    /// at most [`MOST_HEADROOM`].
-    pub headroom: f64,
+    /// The factor, less one, by which the rates of all flows with demands could grow with all demands met, at most
+    /// [`MOST_HEADROOM`]; `None` if they are not met, or have no rate of their own.
+    pub headroom: Option<f64>,
     /// Relaxed demands that could be met; empty if all are met, or if the airtime does not suffice.
     pub relax: Vec<Relaxed>,
     /// Rates of single flows at which all demands could be met, the smallest reduction first. Empty if all are met, or if no single flow
@@ -101,7 +101,7 @@ const SLOWEST: f64 = 0.1;
 /// Answers whether the demands can be met in a scenario, and recommends what to change.
 ///
 /// # Errors
-/// A demand's flow does not exist or has no rate, or the scenario is not one network.
+/// A demand's flow does not exist or has no rate.
 pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> {
     let model = model(scenario, demands)?;
     let (mut plan, held) = outlook(&model)?;
@@ -114,7 +114,7 @@ pub fn plan(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
-/// The answer of [`plan`] alone: without headroom (zero) and without recommendations, each of which takes many more estimates.
+/// The answer of [`plan`] alone: without headroom and without recommendations, each of which takes many more estimates.
 ///
 /// # Errors
 /// Those of [`plan`].
@@ -123,9 +123,6 @@ pub fn judge(scenario: &Scenario, demands: &[Demand]) -> Result<Plan, PlanError>
 }
 
 fn model<'a>(scenario: &'a Scenario, demands: &[Demand]) -> Result<Model<'a>, PlanError> {
-    if !scenario.networks.is_empty() {
-        return Err(PlanError::Networks { count: scenario.networks.len() });
-    }
     let demands = demand::of_flows(scenario, demands)?;
     Model::new(scenario, demands)
 }
@@ -138,7 +135,7 @@ fn outlook(model: &Model<'_>) -> Result<(Plan, Held), PlanError> {
         is_close: held.halves.iter().any(|half| are_met(model, half) != met),
         load: held.all.iter().map(|estimate| estimate.load).sum(),
         demands: outlooks(model, &held),
-        headroom: 0.0,
+        headroom: None,
         relax: Vec::new(),
         slow_down: Vec::new(),
     };
@@ -149,8 +146,13 @@ fn outlooks(model: &Model<'_>, held: &Held) -> Vec<Outlook> {
     let each = model.wanted.iter().zip(&held.all).zip(&held.targets);
     each.map(|((wanted, estimate), target)| Outlook {
         demand: wanted.demand.clone(),
-        station: wanted.flow.station.clone(),
-        rate: wanted.rate,
+        station: wanted.subject.flow.station.clone(),
+        // A session's is what arrived.
+        rate: if wanted.subject.has_rate() {
+            wanted.rate
+        } else {
+            BitRate::from_bps(estimate.delivered as u64)
+        },
         phy_rate: estimate.phy_rate,
         wire: wanted.wire(),
         left: wanted.left(),
@@ -173,7 +175,7 @@ fn are_met(model: &Model<'_>, estimates: &[Estimate]) -> bool {
 fn relaxed(mut model: Model<'_>, mut held: Held) -> Vec<Relaxed> {
     let before: Vec<Span> = model.wanted.iter().map(|wanted| wanted.demand.latency).collect();
     for _ in 0..ROUNDS {
-        let is_late = |(wanted, estimate): (&Wanted<'_>, &Estimate)| {
+        let is_late = |(wanted, estimate): (&Wanted, &Estimate)| {
             estimate.latency > wanted.demand.latency.as_secs_f64() && estimate.latency <= LONGEST
         };
         // More time helps a flow that is late, not one that its window or the air does not let through.
@@ -195,8 +197,12 @@ fn relaxed(mut model: Model<'_>, mut held: Held) -> Vec<Relaxed> {
         return Vec::new();
     }
     let each = model.wanted.iter().zip(before).filter(|(wanted, before)| wanted.demand.latency > *before);
-    each.map(|(wanted, from)| Relaxed { flow: wanted.flow.name.clone(), from, to: wanted.demand.latency })
-        .collect()
+    each.map(|(wanted, from)| Relaxed {
+        flow: wanted.subject.flow.name.clone(),
+        from,
+        to: wanted.demand.latency,
+    })
+    .collect()
 }
 
 /// Rounds up to a whole millisecond.
@@ -205,9 +211,13 @@ fn rounded_up(latency: Span) -> Span {
 }
 
 /// The common growth of all rates at which the demands are still met.
-fn headroom(model: &Model<'_>, held: &Held) -> f64 {
-    largest(0.0, MOST_HEADROOM, |more| {
-        model.meets(&held.targets, &vec![1.0 + more; model.wanted.len()], true)
+fn headroom(model: &Model<'_>, held: &Held) -> Option<f64> {
+    // A session fills whatever there is.
+    let has_rate = model.wanted.iter().any(|wanted| wanted.subject.has_rate());
+    has_rate.then(|| {
+        largest(0.0, MOST_HEADROOM, |more| {
+            model.meets(&held.targets, &vec![1.0 + more; model.wanted.len()], true)
+        })
     })
 }
 
@@ -230,7 +240,7 @@ fn largest(mut low: f64, mut high: f64, is_good: impl Fn(f64) -> bool) -> f64 {
 /// The highest rates of single flows at which all demands are met.
 fn slower(model: &Model<'_>, held: &Held) -> Vec<Slower> {
     let mut found = Vec::new();
-    for (place, wanted) in model.wanted.iter().enumerate() {
+    for (place, wanted) in model.wanted.iter().enumerate().filter(|(_, wanted)| wanted.subject.has_rate()) {
         let met_at = |scale: f64, is_search: bool| {
             let mut scales = vec![1.0; model.wanted.len()];
             scales[place] = scale;
@@ -248,7 +258,7 @@ fn slower(model: &Model<'_>, held: &Held) -> Vec<Slower> {
             continue;
         }
         found.push(Slower {
-            flow: wanted.flow.name.clone(),
+            flow: wanted.subject.flow.name.clone(),
             from: wanted.rate,
             to: BitRate::from_kbps((wanted.rate.as_bps() as f64 * low / 1e5) as u64 * 100),
         });

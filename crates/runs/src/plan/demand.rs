@@ -3,6 +3,8 @@
 use airbound_scenario::{Flow, Scenario};
 use airbound_units::Span;
 
+use super::subject::Subject;
+
 /// A latency demand of one flow: the LAST-PQ paper's ld at the percentile beta (Sec. IV).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
@@ -45,14 +47,6 @@ pub enum PlanError {
         /// The flows of the scenario.
         flows: String,
     },
-    /// A plan is of one access point.
-    #[error(
-        "a plan covers one network; the scenario has {count} ([[network]]), which have to be planned one by one"
-    )]
-    Networks {
-        /// Number of networks in the scenario.
-        count: usize,
-    },
     /// A value of the scheme is out of range.
     #[error("the scheme cannot be planned: {problem}")]
     Scheme {
@@ -70,7 +64,8 @@ impl Demand {
             let steps = flow.demand.iter().flat_map(|schedule| schedule.steps());
             steps.filter_map(|(_, demand)| *demand).min_by_key(|demand| demand.latency())
         };
-        let each = scenario.flows.iter().filter_map(|flow| Some((flow, strictest(flow)?)));
+        let subjects = Subject::all(scenario);
+        let each = subjects.iter().filter_map(|subject| Some((&subject.flow, strictest(&subject.flow)?)));
         each.map(|(flow, demand)| Self {
             flow: flow.name.clone(),
             latency: demand.latency() + flow.wire.delay + flow.wire.jitter,
@@ -109,36 +104,38 @@ impl Demand {
     }
 }
 
-/// The demands with the numbers of their flows. A group's name stands for all its members; the last demand of a flow applies.
-pub(super) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(usize, Demand)>, PlanError> {
+/// The demands with their flows, in the order of the scenario. A group's name stands for all its members; the last demand of a flow
+/// applies.
+pub(super) fn of_flows(scenario: &Scenario, demands: &[Demand]) -> Result<Vec<(Subject, Demand)>, PlanError> {
+    let subjects = Subject::all(scenario);
     let mut found: Vec<(usize, Demand)> = Vec::new();
     for demand in demands {
         let refused = |problem: String| PlanError::Flow { flow: demand.flow.clone(), problem };
-        let members: Vec<usize> = (0..scenario.flows.len())
+        let members: Vec<usize> = (0..subjects.len())
             .filter(|&index| {
-                let flow = &scenario.flows[index];
+                let flow = &subjects[index].flow;
                 flow.name == demand.flow || flow.group == demand.flow
             })
             .collect();
         if members.is_empty() {
-            return Err(refused(format!("there is no such flow; flows are {}", names(scenario))));
+            return Err(refused(format!("there is no such flow; flows are {}", names(&subjects))));
         }
         for index in members {
-            let flow = &scenario.flows[index];
+            let flow = &subjects[index].flow;
             found.retain(|(other, _)| *other != index);
             found.push((index, Demand { flow: flow.name.clone(), ..demand.clone() }));
         }
     }
     if found.is_empty() {
-        return Err(PlanError::Nothing { flows: names(scenario) });
+        return Err(PlanError::Nothing { flows: names(&subjects) });
     }
     found.sort_by_key(|(index, _)| *index);
-    Ok(found)
+    Ok(found.into_iter().map(|(index, demand)| (subjects[index].clone(), demand)).collect())
 }
 
-fn names(scenario: &Scenario) -> String {
-    let mut names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).take(20).collect();
-    if scenario.flows.len() > names.len() {
+fn names(subjects: &[Subject]) -> String {
+    let mut names: Vec<&str> = subjects.iter().map(|subject| subject.flow.name.as_str()).take(20).collect();
+    if subjects.len() > names.len() {
         names.push("...");
     }
     names.join(", ")

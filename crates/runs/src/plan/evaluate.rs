@@ -7,11 +7,13 @@ use std::rc::Rc;
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, PacketRow, TxopRow};
 use airbound_scenario::{
-    Absence, ChannelSpec, DemandSchedule, Direction, Edca, Position, Scenario, ScenarioError, Scheme,
+    Absence, ChannelSpec, Direction, Edca, Flow, Position, Scenario, ScenarioError, Scheme,
 };
 use airbound_sim::{Event, Events, Observer, Run};
 use airbound_units::{BitRate, Instant, Span};
 use airbound_wifi::{Category, EdcaParameters};
+
+use super::subject::Subject;
 
 /// Times of a run of a scenario that does not change.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +38,8 @@ const RARE: Span = Span::from_secs(1);
 /// Longest measured time of a scenario that changes with time.
 const LONGEST: Span = Span::from_secs(60);
 
-/// A demand that LAST-PQ is given: number of the flow, latency, percentile.
-pub(super) type Asked = (usize, Span, f64);
+/// A demand that LAST-PQ is given: flow, latency, percentile.
+pub(super) type Asked<'a> = (&'a Subject, Span, f64);
 
 /// Latencies, goodput and airtime of a flow with a demand in one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,16 +60,14 @@ pub(super) struct Measured {
 /// The scheme does not build, in a sentence.
 pub(super) fn play(
     scenario: &Scenario,
-    asked: &[Asked],
+    asked: &[Asked<'_>],
     seed: u64,
     times: Times,
 ) -> Result<Vec<Measured>, String> {
     let mut scenario = scenario.clone();
-    for (index, latency, percentile) in asked {
+    for (subject, latency, percentile) in asked {
         let demand = Demand::new(*latency, *percentile).map_err(|error| error.to_string())?;
-        if let Some(flow) = scenario.flows.get_mut(*index) {
-            flow.demand = Some(DemandSchedule::always(demand));
-        }
+        subject.demand(&mut scenario, demand);
     }
     // A demand is to be met while all flows run.
     for flow in &mut scenario.flows {
@@ -78,24 +78,35 @@ pub(super) fn play(
     }
     scenario.duration = scenario.duration.min(LONGEST);
     let scheme = with_last_pq(&scenario.scheme).map_err(|error| error.to_string())?;
+    for network in &mut scenario.networks {
+        // Only the networks of what is asked for have to keep demands.
+        let is_asked = |(subject, ..): &Asked<'_>| {
+            let home = scenario.stations.iter().find(|station| station.name == subject.flow.station);
+            home.is_some_and(|home| home.network.as_ref() == Some(&network.name))
+        };
+        if let Some(own) = &network.scheme
+            && asked.iter().any(is_asked)
+        {
+            network.scheme = Some(with_last_pq(own).map_err(|error| error.to_string())?);
+        }
+    }
     let mut run = Run::new("plan", &scenario, &scheme, seed).map_err(|error| error.to_string())?;
     let heard = Rc::new(RefCell::new(Heard::new(&scenario, asked)));
     run.observe(Box::new(Ears(Rc::clone(&heard))));
     let (outcome, observer) = run.finish().map_err(|error| error.to_string())?;
     drop(observer);
     let heard = heard.take();
-    let measured = asked.iter().zip(heard.latencies).map(|((index, ..), mut latencies)| {
+    let measured = asked.iter().zip(heard.latencies).map(|((subject, ..), mut latencies)| {
         latencies.sort_unstable();
-        let flow = &scenario.flows[*index];
-        let summary = outcome.summary.flows.iter().find(|summary| summary.name == flow.name);
+        let summary = outcome.summary.flows.iter().find(|summary| summary.name == subject.flow.name);
         let goodput = summary.map_or(0.0, |summary| summary.goodput_mbps);
-        let (load, phy_rate) = heard.air.share(*index, scenario.duration);
+        let (load, phy_rate) = heard.air.share(subject.number, scenario.duration);
         Measured { latencies, goodput: BitRate::from_bps((goodput * 1e6) as u64), load, phy_rate }
     });
     Ok(measured.collect())
 }
 
-/// Whether channels of a scenario change with time, so that a few seconds do not stand for the rest.
+/// Whether channels of a scenario change with time, or a session looks for its rates, so that a few seconds do not stand for the rest.
 fn changes(scenario: &Scenario) -> bool {
     let is_rare = |away: &Absence| away.period > RARE;
     let of_station = scenario.stations.iter().any(|station| {
@@ -106,7 +117,7 @@ fn changes(scenario: &Scenario) -> bool {
         };
         moves || station.away.as_ref().is_some_and(is_rare)
     });
-    of_station || scenario.access_point.away.as_ref().is_some_and(is_rare)
+    of_station || scenario.session.is_some() || scenario.access_point.away.as_ref().is_some_and(is_rare)
 }
 
 /// The scheme with LAST-PQ as its queue, with its own parameters if it has them.
@@ -122,6 +133,8 @@ struct Heard {
     places: BTreeMap<u32, usize>,
     /// Whether each flow of the scenario goes up.
     goes_up: Vec<bool>,
+    /// The station of each transmitter; `None` for an access point.
+    stations: Vec<Option<u16>>,
     /// Further delay of an uplink flow, whose wire follows the air.
     wires: Vec<Span>,
     latencies: Vec<Vec<Span>>,
@@ -142,8 +155,8 @@ type Way = (u16, u8, bool);
 
 impl Air {
     /// The share of time that a flow's exchanges take, by its bytes, and their median PHY rate.
-    fn share(&self, flow: usize, time: Span) -> (f64, BitRate) {
-        let Some((way, own)) = self.of_flow.get(&(flow as u32)) else { return (0.0, BitRate::ZERO) };
+    fn share(&self, flow: u32, time: Span) -> (f64, BitRate) {
+        let Some((way, own)) = self.of_flow.get(&flow) else { return (0.0, BitRate::ZERO) };
         let Some((airtime, rates)) = self.exchanges.get(way) else { return (0.0, BitRate::ZERO) };
         let all = self.bytes.get(way).copied().unwrap_or(0).max(1);
         let mut rates = rates.clone();
@@ -154,11 +167,15 @@ impl Air {
 }
 
 impl Heard {
-    fn new(scenario: &Scenario, asked: &[Asked]) -> Self {
-        let wire = |(index, ..): &Asked| match scenario.flows.get(*index) {
-            Some(flow) if flow.direction == Direction::Up => flow.wire.delay + flow.wire.jitter,
-            _ => Span::ZERO,
+    fn new(scenario: &Scenario, asked: &[Asked<'_>]) -> Self {
+        let goes_up = |flow: &Flow| flow.direction == Direction::Up;
+        let wire = |(subject, ..): &Asked<'_>| {
+            let wire = subject.flow.wire;
+            if goes_up(&subject.flow) { wire.delay + wire.jitter } else { Span::ZERO }
         };
+        let clients = scenario.session.iter().flat_map(|session| &session.clients);
+        // What a client receives, and what it sends.
+        let ways = clients.flat_map(|_| [false, true]).chain(scenario.flows.iter().map(goes_up));
         let pauses = Category::ALL.map(|category| {
             let parameters = match scenario.air.edca {
                 Edca::Linux => EdcaParameters::linux_access_point(category),
@@ -170,8 +187,9 @@ impl Heard {
         });
         Self {
             from: Instant::ZERO + scenario.warm_up,
-            places: asked.iter().zip(0..).map(|((index, ..), place)| (*index as u32, place)).collect(),
-            goes_up: scenario.flows.iter().map(|flow| flow.direction == Direction::Up).collect(),
+            places: asked.iter().zip(0..).map(|((subject, ..), place)| (subject.number, place)).collect(),
+            goes_up: ways.collect(),
+            stations: stations_of(scenario),
             wires: asked.iter().map(wire).collect(),
             latencies: vec![Vec::new(); asked.len()],
             air: Air { pauses, ..Air::default() },
@@ -183,7 +201,7 @@ impl Heard {
             return;
         }
         let goes_up = self.goes_up.get(row.flow as usize).copied().unwrap_or(false);
-        let way = (row.station + 1, row.category, goes_up);
+        let way = (row.station, row.category, goes_up);
         let size = row.size.as_u64();
         *self.air.bytes.entry(way).or_default() += size;
         self.air.of_flow.entry(row.flow).or_insert((way, 0)).1 += size;
@@ -198,16 +216,23 @@ impl Heard {
         if row.start < self.from {
             return;
         }
-        let way = if row.receiver == 0 {
-            (row.transmitter, row.category, true)
-        } else {
-            (row.receiver, row.category, false)
+        let station = |node: u16| self.stations.get(usize::from(node)).copied().flatten();
+        let way = match (station(row.receiver), station(row.transmitter)) {
+            (Some(receiver), _) => (receiver, row.category, false),
+            (None, Some(transmitter)) => (transmitter, row.category, true),
+            (None, None) => return,
         };
         let pause = self.air.pauses.get(usize::from(row.category)).copied().unwrap_or(Span::ZERO);
         let (airtime, rates) = self.air.exchanges.entry(way).or_default();
         *airtime += row.end - row.start + pause;
         rates.push(row.rate);
     }
+}
+
+/// The station of each transmitter of a run; `None` for access points and neighbours.
+fn stations_of(scenario: &Scenario) -> Vec<Option<u16>> {
+    let number = |name: String| scenario.station_index(&name).map(|index| index as u16);
+    scenario.transmitter_names().into_iter().map(number).collect()
 }
 
 /// Listens to packets and exchanges.

@@ -17,8 +17,8 @@ pub struct PlanForm {
     pub close: bool,
     /// Share of time that the flows with demands need.
     pub load: f64,
-    /// The factor, less one, by which all their rates could grow.
-    pub headroom: f64,
+    /// The factor, less one, by which all their rates could grow; null if that was not searched, or a session decides them all.
+    pub headroom: Option<f64>,
     /// The result for each demand.
     pub demands: Vec<DemandForm>,
     /// Relaxed demands that could be met.
@@ -91,7 +91,7 @@ impl Plan {
             answer: self.answer.name(),
             close: self.is_close,
             load: rounded(self.load),
-            headroom: rounded(self.headroom),
+            headroom: self.headroom.map(rounded),
             demands: self
                 .demands
                 .iter()
@@ -145,13 +145,15 @@ impl Plan {
         let offered: f64 = self.demands.iter().map(|outlook| outlook.rate.as_mbps_f64()).sum();
         match self.answer {
             Answer::Yes => {
-                let more = if self.headroom >= MOST_HEADROOM { "at least " } else { "" };
+                let more = self.headroom.map(|share| {
+                    let more = if share >= MOST_HEADROOM { "at least " } else { "" };
+                    let (rate, share) = (share * offered, percent(share));
+                    format!(", and {more}{rate:.0} Mb/s ({more}{share}) more could be carried in time")
+                });
                 lines.push(format!(
-                    "yes: all demands can be met; {} of the airtime is left, and {more}{:.0} Mb/s ({more}{}) more could be \
-                     carried in time",
+                    "yes: all demands can be met; {} of the airtime is left{}",
                     percent(1.0 - self.load),
-                    self.headroom * offered,
-                    percent(self.headroom)
+                    more.unwrap_or_default()
                 ));
                 let each = self.demands.iter().map(|outlook| {
                     format!("{:.1} ms for {}", outlook.target.as_millis_f64(), outlook.demand.flow)

@@ -10,6 +10,7 @@ mod demand;
 mod evaluate;
 mod form;
 mod search;
+mod subject;
 
 pub use answer::{Answer, Outlook, Plan, Relaxed, Slower, judge, plan};
 pub use demand::{Demand, PlanError};

@@ -5,6 +5,7 @@ use airbound_units::{BitRate, ByteCount, Span};
 
 use super::demand::{Demand, PlanError};
 use super::evaluate::{Asked, Measured, Times, play};
+use super::subject::Subject;
 
 /// Draws of phases, channels and backoffs. Their seeds are the plan's own.
 const DRAWS: usize = 8;
@@ -34,13 +35,12 @@ const CALL_RATE: BitRate = BitRate::from_bps(50 * 172 * 8);
 /// A prepared scenario.
 pub(super) struct Model<'a> {
     scenario: &'a Scenario,
-    pub(super) wanted: Vec<Wanted<'a>>,
+    pub(super) wanted: Vec<Wanted>,
 }
 
 /// A flow with a demand.
-pub(super) struct Wanted<'a> {
-    index: usize,
-    pub(super) flow: &'a Flow,
+pub(super) struct Wanted {
+    pub(super) subject: Subject,
     /// The demand, from the sender to the acknowledgement.
     pub(super) demand: Demand,
     /// Payload rate of the source.
@@ -79,7 +79,7 @@ impl Held {
     }
 }
 
-impl Wanted<'_> {
+impl Wanted {
     /// The demand on a fixed grid of ratios that LAST-PQ is given, at most what the wire leaves and a number of steps shorter; at least
     /// [`SHORTEST`].
     fn target(&self, lowered: u32) -> Span {
@@ -96,7 +96,7 @@ impl Wanted<'_> {
 
     /// The longest delay of the wire, seconds.
     pub(super) fn wire(&self) -> Span {
-        self.flow.wire.delay + self.flow.wire.jitter
+        self.subject.flow.wire.delay + self.subject.flow.wire.jitter
     }
 
     /// The part of the demand that the wire leaves to the access point; zero if nothing.
@@ -119,15 +119,14 @@ impl Wanted<'_> {
 }
 
 impl<'a> Model<'a> {
-    pub(super) fn new(scenario: &'a Scenario, demands: Vec<(usize, Demand)>) -> Result<Self, PlanError> {
+    pub(super) fn new(scenario: &'a Scenario, demands: Vec<(Subject, Demand)>) -> Result<Self, PlanError> {
         let mut wanted = Vec::with_capacity(demands.len());
-        for (index, demand) in demands {
-            let Some(flow) = scenario.flows.get(index) else { continue };
-            let rate = rate_of(&flow.traffic).ok_or_else(|| PlanError::Flow {
-                flow: flow.name.clone(),
+        for (subject, demand) in demands {
+            let rate = rate_of(&subject.flow.traffic).ok_or_else(|| PlanError::Flow {
+                flow: subject.flow.name.clone(),
                 problem: "its rate has no limit; set one".to_owned(),
             })?;
-            wanted.push(Wanted { index, flow, demand, rate });
+            wanted.push(Wanted { subject, demand, rate });
         }
         Ok(Self { scenario, wanted })
     }
@@ -214,10 +213,10 @@ impl<'a> Model<'a> {
         draw: usize,
         times: Times,
     ) -> Result<Vec<Measured>, PlanError> {
-        let percentile = |wanted: &Wanted<'_>| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
+        let percentile = |wanted: &Wanted| wanted.demand.percentile.min(HIGHEST_PERCENTILE);
         let each = self.wanted.iter().zip(targets);
-        let asked: Vec<Asked> =
-            each.map(|(wanted, target)| (wanted.index, *target, percentile(wanted))).collect();
+        let asked: Vec<Asked<'_>> =
+            each.map(|(wanted, target)| (&wanted.subject, *target, percentile(wanted))).collect();
         play(scenario, &asked, OWN_SEED + draw as u64, times).map_err(|problem| PlanError::Scheme { problem })
     }
 
@@ -249,7 +248,8 @@ impl<'a> Model<'a> {
     fn scaled(&self, scales: &[f64]) -> Scenario {
         let mut scenario = self.scenario.clone();
         for (wanted, scale) in self.wanted.iter().zip(scales) {
-            let Some(flow) = scenario.flows.get_mut(wanted.index).filter(|_| *scale != 1.0) else { continue };
+            let is_it = |flow: &&mut Flow| flow.name == wanted.subject.flow.name && *scale != 1.0;
+            let Some(flow) = scenario.flows.iter_mut().find(is_it) else { continue };
             match &mut flow.traffic {
                 Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) | Traffic::Paced(datagrams) => {
                     datagrams.rate = datagrams.rate.mul_f64(*scale);

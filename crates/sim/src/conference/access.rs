@@ -11,6 +11,9 @@ use crate::endpoint::{Outgoing, Passed};
 use crate::flow::flow_id;
 use crate::path::{Turn, Way};
 
+/// In the tags of a session's packets, which are no caller's.
+const SESSION: u64 = 1 << 63;
+
 impl Conference {
     /// Puts a packet in the queue of its transmitter; it is lost if the queue is full.
     pub(super) fn offer(&mut self, mut packet: Packet) {
@@ -23,14 +26,20 @@ impl Conference {
         let id = self.store.put(packet);
         match &mut self.links[access] {
             Link::Pipe(pipe) => {
+                if let Some(tables) = &mut self.tables {
+                    tables.on_offered(&packet);
+                }
                 if !pipe.offer(place, packet.way, id, size) {
                     self.note_dropped(&packet, DropReason::QueueFull);
                     self.lose(id, DropReason::QueueFull);
                 }
             }
             Link::Air(network) => {
-                let outgoing =
-                    Outgoing::datagram(packet.number, u64::from(id.0), ByteCount::new(u64::from(size)));
+                let outgoing = Outgoing::datagram(
+                    packet.number,
+                    SESSION | u64::from(id.0),
+                    ByteCount::new(u64::from(size)),
+                );
                 let flow = flow_id(flow_of(place, packet.way));
                 self.sent.push((*network, Outgoing { flow, ..outgoing }));
             }
@@ -102,7 +111,7 @@ impl Conference {
 
     /// Records the packets of a transmission on a pipe.
     fn note_turn(&mut self, turn: &Turn, ids: &[PacketId]) {
-        let Some(tables) = &self.tables else { return };
+        let Some(tables) = &mut self.tables else { return };
         for packet in ids.iter().filter_map(|id| self.store.get(*id)) {
             tables.on_packet(packet, Some(turn), turn.end, Outcome::Delivered);
         }
@@ -110,7 +119,7 @@ impl Conference {
 
     /// Records a packet refused by a full queue of a pipe.
     fn note_dropped(&mut self, packet: &Packet, reason: DropReason) {
-        if let Some(tables) = &self.tables {
+        if let Some(tables) = &mut self.tables {
             tables.on_packet(packet, None, self.now, Outcome::Dropped(reason.code()));
         }
     }

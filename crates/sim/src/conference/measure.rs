@@ -92,8 +92,10 @@ impl WayMeter {
 pub(super) struct Meter {
     up: WayMeter,
     down: WayMeter,
-    /// Bytes by second and source.
+    /// Bytes by second and source, up to the last second with any: a session may be planned for longer than it lasts.
     seconds: Vec<Vec<u64>>,
+    /// Number of measured seconds, and of sources.
+    sizes: [usize; 2],
     states: [Span; 3],
 }
 
@@ -102,7 +104,8 @@ impl Meter {
         Self {
             up: WayMeter::new(),
             down: WayMeter::new(),
-            seconds: vec![vec![0; clients]; seconds],
+            seconds: Vec::new(),
+            sizes: [seconds, clients],
             states: [Span::ZERO; 3],
         }
     }
@@ -119,8 +122,11 @@ impl Meter {
     pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
         self.down.arrived += bytes;
         self.down.frames.record(latency);
-        if let Some(second) = self.seconds.get_mut(since.div_floor(Span::from_secs(1)) as usize) {
-            second[source] += bytes;
+        let (second, [seconds, clients]) = (since.div_floor(Span::from_secs(1)) as usize, self.sizes);
+        if second < seconds {
+            let known = self.seconds.len().max(second + 1);
+            self.seconds.resize_with(known, || vec![0; clients]);
+            self.seconds[second][source] += bytes;
         }
     }
 
@@ -140,14 +146,14 @@ impl Meter {
     pub(super) fn outcome(&self, measured: Span) -> ClientOutcome {
         let mbps = |bytes: u64, time: f64| bytes as f64 * 8e-6 / time;
         let all = measured.as_secs_f64().max(1e-9);
+        let sources = |second: usize| self.seconds.get(second).map_or(&[][..], Vec::as_slice);
+        let seconds = 0..self.sizes[0];
         ClientOutcome {
             down_mbps: mbps(self.down.arrived, all),
             up_mbps: mbps(self.up.arrived, all),
-            seconds: self.seconds.iter().map(|sources| mbps(sources.iter().sum(), 1.0)).collect(),
-            best_source: self
-                .seconds
-                .iter()
-                .map(|sources| mbps(sources.iter().copied().max().unwrap_or(0), 1.0))
+            seconds: seconds.clone().map(|second| mbps(sources(second).iter().sum(), 1.0)).collect(),
+            best_source: seconds
+                .map(|second| mbps(sources(second).iter().copied().max().unwrap_or(0), 1.0))
                 .collect(),
             latency: self.down.frames.stats(),
             uplink_latency: self.up.frames.stats(),

@@ -67,6 +67,8 @@ enum Event {
     Policy,
     /// TACK adapts to the path.
     Tack,
+    /// A window of the time series ends.
+    Window,
 }
 
 /// An access link.
@@ -281,6 +283,21 @@ impl Conference {
         self.sent.drain(..)
     }
 
+    /// Writes the rows of packets on pipes, from the beginning on.
+    fn write(&mut self, tables: Tables) {
+        let first = tables.window_end();
+        self.tables = Some(tables);
+        first.into_iter().for_each(|at| self.schedule(at, Event::Window));
+    }
+
+    fn on_window(&mut self) {
+        let Some(tables) = &mut self.tables else { return };
+        tables.end_window(self.now);
+        if let Some(next) = tables.window_end() {
+            self.schedule(next, Event::Window);
+        }
+    }
+
     /// The results of all clients.
     fn outcome(&self) -> ConferenceOutcome {
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
@@ -302,6 +319,7 @@ impl Conference {
             Event::Timer(client, way, side) => self.on_timer(client, way, side),
             Event::Policy => self.on_policy(),
             Event::Tack => self.on_tack(),
+            Event::Window => self.on_window(),
         }
     }
 

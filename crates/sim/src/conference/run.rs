@@ -9,11 +9,10 @@ use airbound_record::{
     LatencyStats, PacketCounts, RunInfo, Summary, UserSummary,
 };
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
-use airbound_units::{BitRate, ByteCount, Span};
-use airbound_wifi::Category;
+use airbound_units::{BitRate, Span};
 
 use super::measure::WayMeter;
-use super::tables::Tables;
+use super::tables::{OnPipe, Tables};
 use super::{AccessSpec, AirSpec, Conference, ConferenceSpec};
 use crate::blueprint::slot_config;
 use crate::error::BuildError;
@@ -26,7 +25,7 @@ use crate::plugins::Plugins;
 use crate::world::World;
 use airbound_air::trace::{Format, Trace};
 use airbound_random::{Purpose, seed_for};
-use airbound_scenario::{self as scenario, Access, Client, Scenario, Scheme, Station, Traffic, WireWay};
+use airbound_scenario::{Access, Client, Scenario, Scheme, Station};
 
 /// A session of a scenario: who its clients are.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ impl SessionRun {
                 scenario.stations.iter().filter(|one| is_home(one)).map(|one| &*one.name).collect();
             let on_air = |client: &&Client| matches!(&client.access, Access::Station(name) if stations.contains(&**name));
             let own: Vec<Client> = described.clients.iter().filter(on_air).cloned().collect();
-            flows.extend(own.iter().flat_map(flows_of));
+            flows.extend(own.iter().flat_map(Client::flows));
             flows.extend(scenario.flows.iter().filter(|flow| stations.contains(&*flow.station)).cloned());
             if !own.is_empty() {
                 let names = own.iter().map(|client| client.name.clone()).collect();
@@ -162,30 +161,26 @@ impl SessionRun {
         }
     }
 
-    /// Passes packets on pipes to an audience.
+    /// Passes the rows of packets on pipes to an audience.
     pub(crate) fn observe(&self, world: &mut World, audience: &Audience, info: &RunInfo) {
-        if !audience.wants.packets {
+        if !audience.wants.packets && !audience.wants.series {
             return;
         }
-        let station =
-            |client: &Client| info.stations.iter().position(|name| *name == client.name).unwrap_or(0);
-        let tables = Tables {
-            audience: audience.clone(),
-            flows: self
-                .clients
-                .iter()
-                .map(|client| [client.up(), client.down()].map(|name| self.flow(&name)))
-                .collect(),
-            stations: self.clients.iter().map(|client| station(client) as u16).collect(),
-            total: self.names.len() as u64,
+        let number = |client: &Client| info.stations.iter().position(|name| *name == client.name);
+        let client = |(place, client): (usize, &Client)| OnPipe {
+            flows: [client.up(), client.down()].map(|name| self.flow(&name)),
+            station: number(client).unwrap_or(0) as u16,
+            is_on_air: place < self.on_air,
         };
+        let clients = self.clients.iter().enumerate().map(client).collect();
+        let tables = Tables::new(audience.clone(), clients, self.names.len() as u64, self.scenario.window);
         if let Some(conference) = world.session() {
-            conference.tables = Some(tables);
+            conference.write(tables);
         }
     }
 
-    /// The results of a world that has run to its end: for each client its received and its sent media, then the other flows.
-    pub(crate) fn outcome(self, mut world: World, info: RunInfo) -> Outcome {
+    /// The results of a world that has run to its end, measured for `duration`: for each client its received and its sent media, then the other flows.
+    pub(crate) fn outcome(self, mut world: World, info: RunInfo, duration: Span) -> Outcome {
         let events = world.processed();
         let mut parts = world.figures(&info);
         parts.sort_by_key(|(member, _)| member.place);
@@ -205,7 +200,7 @@ impl SessionRun {
                 let carried =
                     air.flows.iter().find(|flow| flow.name == name).filter(|_| number < self.on_air);
                 distributions.extend(frame_rows(flows.len() as u32, &meter.frames));
-                flows.push(flow_summary(client, way, meter, carried, self.scenario.duration));
+                flows.push(flow_summary(client, way, meter, carried, duration));
             }
         }
         let ours = flows.len();
@@ -237,7 +232,7 @@ impl SessionRun {
                 session: self.scheme.session.map(|session| session.name().to_owned()),
             },
             seed: info.seed,
-            duration_s: self.scenario.duration.as_secs_f64(),
+            duration_s: duration.as_secs_f64(),
             flows,
             stations,
             air: air.air,
@@ -276,32 +271,6 @@ impl SessionRun {
         let qoe = qoe.name().to_owned();
         ConferenceSummary { qoe, max_bitrate_mbps: most, rho, users, mean_qoe: mean, fairness, utility }
     }
-}
-
-/// The flows that carry a client's packets on the air, up and down: they have the demands and send nothing themselves.
-fn flows_of(client: &Client) -> [scenario::Flow; 2] {
-    let station = match &client.access {
-        Access::Station(station) => station.as_str(),
-        _ => "",
-    };
-    [scenario::Direction::Up, scenario::Direction::Down].map(|direction| {
-        let is_down = direction == scenario::Direction::Down;
-        let demand = client.demand.clone().filter(|_| is_down);
-        scenario::Flow {
-            name: if is_down { client.down() } else { client.up() },
-            group: client.group.clone(),
-            station: station.to_owned(),
-            direction,
-            category: Category::Be,
-            start: Span::ZERO,
-            stop: None,
-            protected: demand.is_some(),
-            demand,
-            // The conference has its own delay.
-            wire: WireWay { delay: Span::ZERO, loss: 0.0, jitter: Span::ZERO },
-            traffic: Traffic::Cbr(scenario::Datagrams { rate: BitRate::ZERO, size: ByteCount::new(1000) }),
-        }
-    })
 }
 
 /// The pipe of a client that is not on the air; `None` for one that is.

@@ -1,13 +1,13 @@
 //! One transmission, as shown to recorders of the air.
 
 use airbound_air::exchange::ExchangeTiming;
-use airbound_control::frame::StationId;
-use airbound_control::frame::TxDescriptor;
+use airbound_control::frame::{FlowId, StationId, TxDescriptor};
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Rate;
 
+use super::Numbers;
 use crate::flow::{Direction, Flow};
 use crate::packet::Packet;
 
@@ -33,9 +33,9 @@ impl OnAir {
     }
 }
 
-/// A finished transmission.
+/// A finished transmission, in the numbers of its network.
 #[derive(Debug)]
-pub struct ExchangeView<'a> {
+pub(crate) struct Exchanged<'a> {
     pub(crate) on_air: &'a OnAir,
     pub(crate) descriptor: &'a TxDescriptor<Packet>,
     pub(crate) contending: Instant,
@@ -47,121 +47,136 @@ pub struct ExchangeView<'a> {
     pub(crate) flows: &'a [Flow],
 }
 
+/// A finished transmission, in the numbers of the run.
+#[derive(Debug)]
+pub struct ExchangeView<'a> {
+    pub(super) of: &'a Exchanged<'a>,
+    pub(super) numbers: &'a Numbers,
+}
+
 /// One MPDU of a transmission.
 #[derive(Debug, Clone, Copy)]
-pub struct MpduView<'a> {
-    /// Its packet.
-    pub packet: &'a Packet,
+pub struct MpduView {
+    /// Its packet; the flow's number is that of the run.
+    pub packet: Packet,
     /// Its length with MAC header and FCS.
     pub size: ByteCount,
     /// Its sequence number within receiver and traffic identifier, counted without wrapping.
     pub sequence: u64,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
-    /// The station at the Wi-Fi end of its flow, however many hops away.
-    pub station: StationId,
+    /// The number of the station at the Wi-Fi end of its flow, however many hops away.
+    pub station: u16,
 }
 
 impl<'a> ExchangeView<'a> {
-    /// Returns the transmitter: the access point is 0, stations follow, transmitters of neighbour networks come last.
+    /// Returns the number of the transmitter in the run: an access point comes before its stations, neighbour networks last.
     #[must_use]
-    pub const fn transmitter(&self) -> StationId {
-        self.on_air.node
+    pub const fn transmitter(&self) -> u16 {
+        self.numbers.transmitter(self.of.on_air.node.0)
     }
 
     /// Returns the receiver; a transmitter of a neighbour network names itself.
     #[must_use]
-    pub const fn receiver(&self) -> StationId {
-        self.descriptor.station
+    pub const fn receiver(&self) -> u16 {
+        self.numbers.transmitter(self.of.descriptor.station.0)
+    }
+
+    /// Returns the number of the channel.
+    #[must_use]
+    pub const fn channel(&self) -> u16 {
+        self.numbers.channel
     }
 
     /// Whether it is sent downwards, by the access point or a relay.
     #[must_use]
     pub const fn is_downlink(&self) -> bool {
-        matches!(self.way, Direction::Down)
+        matches!(self.of.way, Direction::Down)
     }
 
     /// The access category.
     #[must_use]
     pub const fn category(&self) -> Category {
-        self.on_air.category
+        self.of.on_air.category
     }
 
     /// Whether it uses the second traffic identifier of the category.
     #[must_use]
     pub const fn alternate(&self) -> bool {
-        self.descriptor.alternate
+        self.of.descriptor.alternate
     }
 
     /// The PHY rate of the data.
     #[must_use]
     pub const fn rate(&self) -> Rate {
-        self.on_air.rate
+        self.of.on_air.rate
     }
 
     /// When the transmitter began to contend.
     #[must_use]
     pub const fn contending(&self) -> Instant {
-        self.contending
+        self.of.contending
     }
 
     /// The first symbol, of RTS or data.
     #[must_use]
     pub const fn start(&self) -> Instant {
-        self.on_air.start
+        self.of.on_air.start
     }
 
     /// The first symbol of the data; later than [`ExchangeView::start`] if RTS and CTS precede it.
     #[must_use]
     pub const fn ppdu_start(&self) -> Instant {
-        self.on_air.timing.ppdu_start
+        self.of.on_air.timing.ppdu_start
     }
 
     /// The last symbol of the data.
     #[must_use]
     pub const fn ppdu_end(&self) -> Instant {
-        self.on_air.timing.ppdu_end
+        self.of.on_air.timing.ppdu_end
     }
 
     /// The last symbol of the acknowledgement, or the end of its timeout.
     #[must_use]
     pub const fn end(&self) -> Instant {
-        self.on_air.timing.end
+        self.of.on_air.timing.end
     }
 
     /// Returns the duration of the first frame: the RTS if there is one, else the data.
     #[must_use]
     pub const fn first_frame(&self) -> Span {
-        self.on_air.timing.first_frame
+        self.of.on_air.timing.first_frame
     }
 
     /// The SNR of the data at the receiver; `None` where the channel has none, as an ideal one, and before any data was sent.
     #[must_use]
     pub const fn snr(&self) -> Option<Decibel> {
-        self.snr
+        self.of.snr
     }
 
     /// Whether another transmission overlapped.
     #[must_use]
     pub const fn collided(&self) -> bool {
-        self.on_air.collided()
+        self.of.on_air.collided()
     }
 
     /// Whether the MPDUs form an A-MPDU, answered by a block acknowledgement.
     #[must_use]
     pub const fn aggregated(&self) -> bool {
-        self.descriptor.aggregated
+        self.of.descriptor.aggregated
     }
 
     /// The MPDUs, by ascending sequence number.
-    pub fn mpdus(&self) -> impl Iterator<Item = MpduView<'a>> + 'a {
-        let (acknowledged, flows) = (self.on_air.acknowledged, self.flows);
-        self.descriptor.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
-            packet: &mpdu.packet,
+    pub fn mpdus(&self) -> impl Iterator<Item = MpduView> + 'a {
+        let (acknowledged, flows, numbers) = (self.of.on_air.acknowledged, self.of.flows, self.numbers);
+        self.of.descriptor.mpdus.iter().enumerate().map(move |(place, mpdu)| MpduView {
+            packet: mpdu.packet.of_flow(FlowId(numbers.flow(mpdu.packet.flow.0))),
             size: mpdu.size,
             sequence: mpdu.sequence,
             acknowledged: acknowledged.get(place),
-            station: flows.get(mpdu.packet.flow.0 as usize).map_or(mpdu.packet.to, |flow| flow.station),
+            station: numbers.transmitter(
+                flows.get(mpdu.packet.flow.0 as usize).map_or(mpdu.packet.to, |flow| flow.station).0,
+            ),
         })
     }
 }

@@ -20,8 +20,8 @@ use airbound_wifi::control_frames::BLOCK_ACK_REQUEST;
 
 pub(crate) use air::AirMeter;
 pub(crate) use demand::DemandMeter;
-pub(crate) use exchange::OnAir;
 pub use exchange::{ExchangeView, MpduView};
+pub(crate) use exchange::{Exchanged, OnAir};
 pub(crate) use flow::FlowMeter;
 pub(crate) use journey::Arrival;
 use journey::Journeys;
@@ -260,7 +260,7 @@ impl Meters {
         self.air.on_busy(end.min(self.end).since(start));
     }
 
-    pub(crate) fn on_exchange(&mut self, view: &ExchangeView<'_>) {
+    pub(crate) fn on_exchange(&mut self, view: &Exchanged<'_>) {
         let one = view.on_air;
         // Colliding transmitters share the wasted time: all shares together never exceed the whole.
         let airtime = (one.timing.end - one.start) / u64::from(one.transmitters);
@@ -290,7 +290,8 @@ impl Meters {
             }));
         }
         if self.rows.audience.wants.exchanges && !one.is_request {
-            self.rows.audience.notify(Event::Exchange(view));
+            let view = ExchangeView { of: view, numbers: &self.rows.numbers };
+            self.rows.audience.notify(Event::Exchange(&view));
         }
     }
 

@@ -33,12 +33,20 @@ pub(crate) struct Numbers {
     pub(crate) stations: u16,
     /// Its number among the networks, and how many there are.
     pub(crate) network: [u64; 2],
+    /// The number of its channel.
+    pub(crate) channel: u16,
 }
 
 impl Numbers {
     /// Those of the only network of a run.
     pub(crate) fn alone(flows: usize) -> Self {
-        Self { flows: (0..flows as u32).collect(), all_flows: flows as u64, stations: 0, network: [0, 1] }
+        Self {
+            flows: (0..flows as u32).collect(),
+            all_flows: flows as u64,
+            stations: 0,
+            network: [0, 1],
+            channel: 1,
+        }
     }
 
     pub(super) fn flow(&self, number: u32) -> u32 {

@@ -16,7 +16,7 @@ use super::transmitter::InHardware;
 use super::{Event, Medium, Network, Shared, link_id};
 use crate::endpoint::Endpoint as _;
 use crate::flow::ACCESS_POINT;
-use crate::measure::{ExchangeView, OnAir};
+use crate::measure::{Exchanged, OnAir};
 
 /// BlockAckReqs without an answer after which a descriptor is returned: dot11ShortRetryLimit.
 const REQUEST_LIMIT: u32 = 7;
@@ -222,7 +222,7 @@ impl Network {
         };
         let receiver = first.descriptor.station;
         let (link, way) = self.parts.tree.link(node, receiver);
-        self.parts.meters.on_exchange(&ExchangeView {
+        self.parts.meters.on_exchange(&Exchanged {
             on_air: one,
             descriptor: &first.descriptor,
             contending: first.contending,
