@@ -55,7 +55,8 @@ impl Network {
 
     /// Whether the next transmission is a beacon, or a null frame after one, which precede all data.
     pub(super) fn beacon_is_due(&self) -> bool {
-        self.parts.beacons.is_some_and(|beacons| beacons.due) || self.parts.dozers.has_null()
+        self.parts.beacons.is_some_and(|beacons| beacons.due)
+            || (self.effects.dozing && self.parts.dozers.has_null())
     }
 
     /// Prepares PPDUs of those of the channel's winners that are its own; those without one withdraw.
@@ -89,7 +90,7 @@ impl Network {
     pub(super) fn start_exchange(&mut self, shared: &mut Shared, at: AccessId) {
         let (node, now) = (self.node_of(at), shared.now);
         let Some((rate, quality)) = self.next_transmission(node, at.category, now) else { return };
-        let heard = self.heard(node, at.category, quality);
+        let heard = if self.effects.absence { self.heard(node, at.category, quality) } else { quality };
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[at.category.index()].front() else {
             return;
@@ -100,7 +101,9 @@ impl Network {
         } else {
             shared.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
         };
-        self.draw_losses(shared, at, heard, heard != quality);
+        if matches!(shared.medium, Medium::Partial(_)) {
+            self.draw_losses(shared, at, heard, heard != quality);
+        }
         self.note_start(at, now, &timing, quality);
     }
 
@@ -245,7 +248,11 @@ impl Network {
             && (is_request || is_sent)
             && first.requests < REQUEST_LIMIT;
         let is_last = (!asks && (is_request || first.transmissions >= tries)) || expired;
-        let fresh = self.unacknowledged.note(&first.descriptor, arrived, success);
+        let fresh = if success && self.unacknowledged.0.is_empty() {
+            arrived
+        } else {
+            self.unacknowledged.note(&first.descriptor, arrived, success)
+        };
         let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
         if let Some(first) = queue.front_mut() {
             first.asks = asks;
@@ -279,7 +286,7 @@ impl Network {
         let next_since =
             if done.descriptor.give_up_after.is_some() { one.timing.end.min(shared.now) } else { shared.now };
         let gave_up = self.report(shared, node, category, done, Some(one.acknowledged));
-        if self.parts.dozers.are_any() {
+        if self.effects.dozing {
             self.on_exchanged(shared, node, receiver, success);
         }
         if !success && (gave_up || hardware_tries > 1) {
@@ -317,14 +324,16 @@ impl Network {
             boundaries_known: true,
             descriptor: done.descriptor,
         };
-        if node == ACCESS_POINT {
+        if self.effects.dozing && node == ACCESS_POINT {
             self.parts.dozers.note_gone(report.descriptor.station, usize::from(report.acknowledged.count()));
         }
         let mut returned = std::mem::take(&mut self.returned);
         self.parts.transmitters[node.index()].link.on_report(shared.now, report, &mut returned);
         let gave_up = !returned.dropped.is_empty();
         for (mpdu, reason) in returned.dropped.drain(..) {
-            self.parts.dozers.note_gone(mpdu.packet.to, 1);
+            if self.effects.dozing {
+                self.parts.dozers.note_gone(mpdu.packet.to, 1);
+            }
             self.lose(shared, shared.now, &mpdu.packet, reason);
         }
         if let Some(descriptor) = returned.retry_now.take() {
@@ -358,7 +367,7 @@ impl Network {
             return false;
         }
         let Some((rate, quality)) = self.next_transmission(node, category, start) else { return false };
-        let heard = self.heard(node, category, quality);
+        let heard = if self.effects.absence { self.heard(node, category, quality) } else { quality };
         let parts = &mut self.parts;
         let Some(first) = parts.transmitters[node.index()].hardware[category.index()].front() else {
             return false;
@@ -372,7 +381,9 @@ impl Network {
         let Some(timing) = shared.medium.continue_txop(shared.now, (ended, to), ppdu, heard) else {
             return false;
         };
-        self.draw_losses(shared, ended.at, heard, heard != quality);
+        if matches!(shared.medium, Medium::Partial(_)) {
+            self.draw_losses(shared, ended.at, heard, heard != quality);
+        }
         self.note_start(ended.at, start, &timing, quality);
         true
     }

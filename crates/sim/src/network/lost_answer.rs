@@ -23,7 +23,7 @@ const fn hop(packet: &Packet) -> Hop {
 
 /// Packets that their next node has, and which their sender still holds.
 #[derive(Debug, Default)]
-pub(super) struct Unacknowledged(BTreeSet<Hop>);
+pub(super) struct Unacknowledged(pub(super) BTreeSet<Hop>);
 
 impl Unacknowledged {
     /// Number of packets that are in two places.
@@ -32,17 +32,7 @@ impl Unacknowledged {
     }
 
     /// Notes the MPDUs of a descriptor that arrived, and whether the sender knows. Returns those that arrived for the first time.
-    #[inline]
     pub(super) fn note(
-        &mut self,
-        descriptor: &TxDescriptor<Packet>,
-        arrived: AckBitmap,
-        answered: bool,
-    ) -> AckBitmap {
-        if answered && self.0.is_empty() { arrived } else { self.note_each(descriptor, arrived, answered) }
-    }
-
-    fn note_each(
         &mut self,
         descriptor: &TxDescriptor<Packet>,
         arrived: AckBitmap,
@@ -71,7 +61,7 @@ impl Unacknowledged {
 
     /// Forgets a packet. Returns whether its next node has it.
     fn take(&mut self, packet: &Packet) -> bool {
-        !self.0.is_empty() && self.0.remove(&hop(packet))
+        self.0.remove(&hop(packet))
     }
 }
 
@@ -100,7 +90,7 @@ impl Network {
 
     /// Accounts for a packet that its sender gives up: it is lost unless its next node has it.
     pub(super) fn lose(&mut self, shared: &mut Shared, at: Instant, packet: &Packet, reason: DropReason) {
-        if !self.unacknowledged.take(packet) {
+        if self.unacknowledged.0.is_empty() || !self.unacknowledged.take(packet) {
             self.forget(shared, packet, reason);
             self.parts.meters.on_dropped(at, packet, reason);
             return;

@@ -133,6 +133,23 @@ pub(crate) struct Parts {
     pub(crate) requests: bool,
 }
 
+/// Effects that the scenario has: those that it has not cost nothing on a packet's way.
+#[derive(Debug, Clone, Copy)]
+struct Effects {
+    /// Stations save power.
+    dozing: bool,
+    /// Radios leave the channel, or sleep.
+    absence: bool,
+}
+
+impl Effects {
+    fn of(parts: &Parts) -> Self {
+        let dozing = parts.dozers.are_any();
+        let absence = dozing || parts.transmitters.iter().any(|node| node.absence.is_some());
+        Self { dozing, absence }
+    }
+}
+
 /// A running network: one access point, its stations and neighbours.
 pub(crate) struct Network {
     pub(crate) parts: Parts,
@@ -147,6 +164,7 @@ pub(crate) struct Network {
     recipients: Vec<BlockAckRecipient>,
     /// Whether traces dictate PHY rates, which have to be reported to links.
     dictates: bool,
+    effects: Effects,
     /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
     counts_below: bool,
     unacknowledged: Unacknowledged,
@@ -176,6 +194,7 @@ impl Network {
             txops: 0,
             recipients: delivery::of_links(parts.transmitters.len()),
             dictates: parts.links.dictates(),
+            effects: Effects::of(&parts),
             counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
             unacknowledged: Unacknowledged::default(),
             dropped: Vec::new(),

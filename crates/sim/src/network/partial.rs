@@ -19,20 +19,7 @@ const RTS_LIMIT: u32 = 7;
 impl Network {
     /// Draws the losses of control frames of an exchange that has just been started. Each has the quality of the link at its own time, or
     /// that of a receiver that is away.
-    #[inline]
     pub(super) fn draw_losses(
-        &mut self,
-        shared: &mut Shared,
-        at: AccessId,
-        heard: LinkQuality,
-        is_away: bool,
-    ) {
-        if matches!(shared.medium, Medium::Partial(_)) {
-            self.draw_losses_of_frames(shared, at, heard, is_away);
-        }
-    }
-
-    fn draw_losses_of_frames(
         &mut self,
         shared: &mut Shared,
         at: AccessId,

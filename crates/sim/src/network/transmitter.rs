@@ -190,7 +190,7 @@ impl Network {
     fn only_queued(&self, shared: &Shared, node: StationId) -> Option<Categories> {
         let parts = &self.parts;
         let owner = &parts.transmitters[node.index()];
-        if owner.forming != Forming::AtAccess || owner.shapes || parts.dozers.are_any() {
+        if owner.forming != Forming::AtAccess || owner.shapes || self.effects.dozing {
             return None;
         }
         let ready = Categories::of(shared.medium.ready(self.tx(node)));
@@ -215,7 +215,7 @@ impl Network {
     #[inline]
     pub(super) fn admit(&mut self, shared: &mut Shared, node: StationId, at: Instant, packet: Packet) {
         let category = airbound_control::frame::Payload::category(&packet);
-        if node == ACCESS_POINT {
+        if self.effects.dozing && node == ACCESS_POINT {
             self.parts.dozers.note_buffered(packet.to);
         }
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
@@ -484,7 +484,9 @@ impl Network {
     fn count_drops(&mut self, shared: &mut Shared, now: Instant) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for lost in dropped.drain(..) {
-            self.parts.dozers.note_gone(lost.packet.to, 1);
+            if self.effects.dozing {
+                self.parts.dozers.note_gone(lost.packet.to, 1);
+            }
             self.lose(shared, now, &lost.packet, lost.reason);
         }
         self.dropped = dropped;
