@@ -10,6 +10,7 @@ use airbound_units::{ByteCount, Instant};
 
 use crate::endpoint::{Outgoing, Passed};
 use crate::error::BuildError;
+use crate::flow::flow_id;
 use crate::networks;
 use crate::plugins::Plugins;
 use crate::world::World;
@@ -85,7 +86,7 @@ impl<C> Live<C> {
             self.contents.len() - 1
         });
         self.contents[tag] = Some((flow, content));
-        let packet = Outgoing::datagram(*next, tag as u64, size);
+        let packet = Outgoing::datagram(flow_id(*number), *next, tag as u64, size);
         *next += 1;
         self.world.push(*number, packet);
     }

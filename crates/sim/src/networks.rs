@@ -1,34 +1,16 @@
 //! The networks of a scenario: builds their simulations, and numbers what is theirs over the run.
 
-use std::ops::Range;
-
-use airbound_record::{Direction, NetworkSummary, RunInfo};
+use airbound_record::{Direction, NetworkSummary};
 
 use crate::blueprint::{Blueprint, SharedChannel};
 use crate::error::BuildError;
 use crate::measure::{Figures, Numbers};
+use crate::member::Member;
 use crate::network::CollisionDomain;
 use crate::plugins::Plugins;
 use crate::world::World;
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::{self as scenario, Scenario, Scheme};
-
-/// A network as a member of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct Member {
-    /// Its name; `None` for the only, unnamed network of a scenario.
-    pub(crate) name: Option<String>,
-    /// The number of its channel.
-    pub(crate) channel: u16,
-    /// Its scheme.
-    pub(crate) scheme: Scheme,
-    /// Its index in the order of the scenario.
-    pub(crate) place: u64,
-    /// The numbers in the run of its flows of the scenario.
-    pub(crate) flows: Range<usize>,
-    /// The numbers of its stations.
-    stations: Range<usize>,
-}
 
 /// The networks of a run, in the order of the domains.
 pub(crate) struct Built {
@@ -155,11 +137,4 @@ pub(crate) fn summaries(networks: &[(Member, Figures)]) -> Vec<NetworkSummary> {
         }
     };
     named.map(summary).collect()
-}
-
-impl Member {
-    /// The names of its stations.
-    pub(crate) fn stations<'a>(&self, info: &'a RunInfo) -> &'a [String] {
-        info.stations.get(self.stations.clone()).unwrap_or_default()
-    }
 }

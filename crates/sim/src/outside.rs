@@ -34,7 +34,9 @@ impl Run {
 
     /// The same with a packet that queues may mark ([`Kind::Capable`]), or that was marked before.
     pub fn push_as(&mut self, kind: Kind, flow: usize, number: u64, tag: u64, size: ByteCount) {
-        self.world.push(self.place(flow), Outgoing { kind, ..Outgoing::datagram(number, tag, size) });
+        let flow = self.place(flow);
+        let packet = Outgoing::datagram(flow_id(flow), number, tag, size);
+        self.world.push(flow, Outgoing { kind, ..packet });
     }
 
     /// Packets that sources, the caller and a session have sent into networks so far.

@@ -3,7 +3,6 @@
 use airbound_record::{RunInfo, Summary};
 use airbound_units::{Instant, Span};
 
-use crate::conference::SessionRun;
 use crate::error::BuildError;
 use crate::flow::flow_id;
 use crate::measure::{Audience, Figures, NoObserver, Observer};
@@ -11,6 +10,7 @@ use crate::network::Imbalance;
 use crate::networks::{self, Built};
 use crate::outcome::Outcome;
 use crate::plugins::Plugins;
+use crate::session::SessionRun;
 use crate::snapshot::Snapshot;
 use crate::world::World;
 use airbound_control::frame::DropReason;

@@ -10,8 +10,8 @@ use crate::conference::Conference;
 use crate::endpoint::{Outgoing, Passed};
 use crate::flow::flow_id;
 use crate::measure::{Audience, Figures};
+use crate::member::Member;
 use crate::network::{CollisionDomain, Imbalance, Network, Shared};
-use crate::networks::Member;
 
 /// The simulated part of a run.
 pub(crate) struct World {

@@ -7,8 +7,9 @@ use airbound_scenario::{Overrides, Scenario, SessionTransport};
 use airbound_senders::conference::{
     ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
 };
-use airbound_sim::conference::{AccessSpec, AirSpec, ConferenceOutcome, ConferenceSpec, play};
+use airbound_sim::conference::{AccessSpec, AirSpec, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::PipeSpec;
+use airbound_sim::play;
 use airbound_units::{BitRate, Span};
 
 fn trace(text: &str) -> Arc<Trace> {

@@ -1,4 +1,4 @@
-//! What a demand may be about: the flows of a scenario, and what clients of its session on the air receive.
+//! Flows that may have a demand: those of a scenario, and what clients of its session on the air receive.
 
 use airbound_control::queue::Demand;
 use airbound_scenario::{Access, DemandSchedule, Flow, Scenario};

@@ -35,13 +35,9 @@ impl Conference {
                 }
             }
             Link::Air(network) => {
-                let outgoing = Outgoing::datagram(
-                    packet.number,
-                    SESSION | u64::from(id.0),
-                    ByteCount::new(u64::from(size)),
-                );
                 let flow = flow_id(flow_of(place, packet.way));
-                self.sent.push((*network, Outgoing { flow, ..outgoing }));
+                let (tag, size) = (SESSION | u64::from(id.0), ByteCount::new(u64::from(size)));
+                self.sent.push((*network, Outgoing::datagram(flow, packet.number, tag, size)));
             }
         }
     }

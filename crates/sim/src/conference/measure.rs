@@ -64,19 +64,19 @@ impl ConferenceOutcome {
 
 /// Counters of one direction between a client and the server.
 #[derive(Debug, Clone)]
-pub(super) struct WayMeter {
+pub(crate) struct WayMeter {
     /// Bytes of media to be sent.
-    pub(super) offered: u64,
+    pub(crate) offered: u64,
     /// Bytes of media received.
-    pub(super) arrived: u64,
+    pub(crate) arrived: u64,
     /// Latency of frames, from the camera to the end of this direction.
-    pub(super) frames: LatencyHistogram,
+    pub(crate) frames: LatencyHistogram,
     /// Data packets sent, and of these
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
     /// those that were dropped, by reason, and
-    pub(super) dropped: [u64; DropReason::ALL.len()],
+    pub(crate) dropped: [u64; DropReason::ALL.len()],
     /// those received.
-    pub(super) packets: LatencyHistogram,
+    pub(crate) packets: LatencyHistogram,
 }
 
 impl WayMeter {
@@ -89,7 +89,7 @@ impl WayMeter {
 
 /// Counters of one client.
 #[derive(Debug, Clone)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     up: WayMeter,
     down: WayMeter,
     /// Bytes by second and source, up to the last second with any: a session may be planned for longer than it lasts.
@@ -100,7 +100,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(clients: usize, seconds: usize) -> Self {
+    pub(crate) fn new(clients: usize, seconds: usize) -> Self {
         Self {
             up: WayMeter::new(),
             down: WayMeter::new(),
@@ -111,7 +111,7 @@ impl Meter {
     }
 
     /// The counters of one direction.
-    pub(super) fn way(&mut self, way: Way) -> &mut WayMeter {
+    pub(crate) fn way(&mut self, way: Way) -> &mut WayMeter {
         match way {
             Way::Up => &mut self.up,
             Way::Down => &mut self.down,
@@ -119,7 +119,7 @@ impl Meter {
     }
 
     /// Notes a frame of `source` received `since` the start of the measured time.
-    pub(super) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
+    pub(crate) fn on_frame(&mut self, since: Span, source: usize, bytes: u64, latency: Span) {
         self.down.arrived += bytes;
         self.down.frames.record(latency);
         let (second, [seconds, clients]) = (since.div_floor(Span::from_secs(1)) as usize, self.sizes);
@@ -131,19 +131,19 @@ impl Meter {
     }
 
     /// Notes a frame of the client received by the server.
-    pub(super) fn on_sent(&mut self, bytes: u64, latency: Span) {
+    pub(crate) fn on_sent(&mut self, bytes: u64, latency: Span) {
         self.up.arrived += bytes;
         self.up.frames.record(latency);
     }
 
     /// Adds time spent in a state, numbered from 1.
-    pub(super) fn on_state(&mut self, number: u8, time: Span) {
+    pub(crate) fn on_state(&mut self, number: u8, time: Span) {
         if let Some(state) = self.states.get_mut(usize::from(number.saturating_sub(1))) {
             *state += time;
         }
     }
 
-    pub(super) fn outcome(&self, measured: Span) -> ClientOutcome {
+    pub(crate) fn outcome(&self, measured: Span) -> ClientOutcome {
         let mbps = |bytes: u64, time: f64| bytes as f64 * 8e-6 / time;
         let all = measured.as_secs_f64().max(1e-9);
         let sources = |second: usize| self.seconds.get(second).map_or(&[][..], Vec::as_slice);
@@ -164,13 +164,13 @@ impl Meter {
 
 /// Start and end of the measured time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) from: Instant,
-    pub(super) to: Instant,
+pub(crate) struct Measured {
+    pub(crate) from: Instant,
+    pub(crate) to: Instant,
 }
 
 impl Measured {
-    pub(super) fn contains(&self, now: Instant) -> bool {
+    pub(crate) fn contains(&self, now: Instant) -> bool {
         (self.from..self.to).contains(&now)
     }
 }

@@ -7,19 +7,18 @@
 //!              ▲                        (half-duplex)                    │ outbound link, delay
 //!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
 //! ```
-//! Access links are pipes, whose turns are events of the conference, or networks of the [`World`], whose loop advances both in one order
+//! Access links are pipes, whose turns are events of the conference, or networks, whose [`World`](crate::world::World) advances both in one order
 //! of time; at the same instant networks go first. Packets that leave or arrive together are one event.
 
 mod access;
 mod config;
 mod forward;
 mod layers;
-mod measure;
+pub(crate) mod measure;
 mod packet;
 mod policy;
-mod run;
 mod stream;
-mod tables;
+pub(crate) mod tables;
 
 use airbound_control::frame::DropReason;
 use airbound_scenario::Encoder;
@@ -32,7 +31,6 @@ pub use measure::{ClientOutcome, ConferenceOutcome};
 use measure::{Measured, Meter};
 use packet::{Content, Packet, PacketId, Store};
 use policy::Policy;
-pub(crate) use run::SessionRun;
 use stream::{Side, Stream};
 use tables::Tables;
 
@@ -40,7 +38,6 @@ use crate::agenda::Agenda;
 use crate::endpoint::Outgoing;
 use crate::error::BuildError;
 use crate::path::{Pipe, Way};
-use crate::world::World;
 use airbound_random::{Purpose, Stream as Draws, seed_for};
 
 /// Capacity of the queue before the server's outbound link.
@@ -104,16 +101,6 @@ impl Client {
     }
 }
 
-/// Plays a conference to its end.
-///
-/// # Errors
-/// The parameters of the policy, of the congestion control or of a network are wrong.
-pub fn play(spec: ConferenceSpec) -> Result<ConferenceOutcome, BuildError> {
-    let mut world = Conference::world(spec)?;
-    world.advance(Instant::MAX);
-    Ok(world.session().map(|session| session.outcome()).unwrap_or_default())
-}
-
 /// A running conference.
 #[derive(Debug)]
 pub(crate) struct Conference {
@@ -133,18 +120,18 @@ pub(crate) struct Conference {
     processed: u64,
     packets: u64,
     notices: u64,
-    meters: Vec<Meter>,
+    pub(crate) meters: Vec<Meter>,
     tables: Option<Tables>,
-    /// What is to be sent into networks, by number.
+    /// Packets for networks, by number.
     sent: Vec<(usize, Outgoing)>,
 }
 
 impl Conference {
-    /// Prepares a conference; `networks` are the numbers in the [`World`] of those among its access links.
+    /// Prepares a conference; `networks` are the numbers in the world of those among its access links.
     ///
     /// # Errors
     /// The parameters of the policy or of the congestion control are wrong.
-    fn new(spec: ConferenceSpec, networks: Vec<usize>) -> Result<Self, BuildError> {
+    pub(crate) fn new(spec: ConferenceSpec, networks: Vec<usize>) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
         if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
             let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
@@ -238,19 +225,6 @@ impl Conference {
         }
     }
 
-    /// The world of a conference: its networks, which carry its packets.
-    fn world(spec: ConferenceSpec) -> Result<World, BuildError> {
-        let mut world = World::new(Vec::new(), Vec::new());
-        for (link, number) in spec.access.iter().zip(0u64..) {
-            if let AccessSpec::Air(air) = link {
-                let seed = seed_for(spec.seed, Purpose::Session, (2 << 32) | number);
-                world = world.beside(air.world(seed, [spec.warm_up, spec.duration])?);
-            }
-        }
-        let networks = (0..world.members().count()).collect();
-        Ok(world.with_session(Self::new(spec, networks)?))
-    }
-
     pub(crate) const fn now(&self) -> Instant {
         self.now
     }
@@ -278,13 +252,13 @@ impl Conference {
         }
     }
 
-    /// What is to be sent into networks now, each with the network's number.
+    /// Packets to be sent into networks now, each with the network's number.
     pub(crate) fn take_sent(&mut self) -> std::vec::Drain<'_, (usize, Outgoing)> {
         self.sent.drain(..)
     }
 
     /// Writes the rows of packets on pipes, from the beginning on.
-    fn write(&mut self, tables: Tables) {
+    pub(crate) fn write(&mut self, tables: Tables) {
         let first = tables.window_end();
         self.tables = Some(tables);
         first.into_iter().for_each(|at| self.schedule(at, Event::Window));
@@ -299,7 +273,7 @@ impl Conference {
     }
 
     /// The results of all clients.
-    fn outcome(&self) -> ConferenceOutcome {
+    pub(crate) fn outcome(&self) -> ConferenceOutcome {
         debug_assert!(self.store.len() < 1 << 24, "packets pile up");
         ConferenceOutcome {
             clients: self.meters.iter().map(|meter| meter.outcome(self.spec.duration)).collect(),

@@ -10,7 +10,7 @@ use crate::path::{Turn, Way};
 
 /// Writes them.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(crate) struct Tables {
     audience: Audience,
     clients: Vec<OnPipe>,
     /// Of each client, up and down.
@@ -23,15 +23,15 @@ pub(super) struct Tables {
 
 /// A client on a pipe, or on the air, which writes its rows itself.
 #[derive(Debug)]
-pub(super) struct OnPipe {
+pub(crate) struct OnPipe {
     /// Its flows in the run, up and down.
-    pub(super) flows: [u32; 2],
+    pub(crate) flows: [u32; 2],
     /// Its number among the stations of the run.
-    pub(super) station: u16,
-    pub(super) is_on_air: bool,
+    pub(crate) station: u16,
+    pub(crate) is_on_air: bool,
 }
 
-/// What happened to the packets of a flow in a window.
+/// Counters of the packets of a flow in a window.
 #[derive(Debug)]
 struct Window {
     offered: u64,
@@ -42,13 +42,13 @@ struct Window {
 }
 
 impl Tables {
-    pub(super) fn new(audience: Audience, clients: Vec<OnPipe>, total: u64, window: Span) -> Self {
+    pub(crate) fn new(audience: Audience, clients: Vec<OnPipe>, total: u64, window: Span) -> Self {
         let windows = clients.iter().map(|_| [Window::new(), Window::new()]).collect();
         Self { audience, clients, windows, total, window, window_start: Instant::ZERO }
     }
 
     /// The end of the present window; `None` if nobody wants them.
-    pub(super) fn window_end(&self) -> Option<Instant> {
+    pub(crate) fn window_end(&self) -> Option<Instant> {
         self.audience.wants.series.then(|| self.window_start + self.window)
     }
 
@@ -103,7 +103,7 @@ impl Tables {
     }
 
     /// Ends a window of the time series.
-    pub(super) fn end_window(&mut self, now: Instant) {
+    pub(crate) fn end_window(&mut self, now: Instant) {
         let length = now - self.window_start;
         for (client, windows) in
             self.clients.iter().zip(&mut self.windows).filter(|(client, _)| !client.is_on_air)

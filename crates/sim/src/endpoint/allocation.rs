@@ -189,14 +189,6 @@ impl Endpoint for Allocation {
         }
     }
 
-    fn precedence(&self) -> u8 {
-        2
-    }
-
-    fn held(&self) -> usize {
-        self.uplinks.iter().map(|uplink| uplink.shaper.held()).sum()
-    }
-
     /// A held packet is released with the next frame of the downlink, or when it completes a bunch.
     fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         let Role::Shaped(number) = self.role(&packet) else { return };
@@ -377,6 +369,11 @@ impl Allocation {
     /// The rates decided so far, by station.
     pub(crate) fn allocations(&self) -> impl Iterator<Item = Allocated> + '_ {
         self.allocator.allocations()
+    }
+
+    /// Number of packets held by shapers.
+    pub(crate) fn held(&self) -> usize {
+        self.uplinks.iter().map(|uplink| uplink.shaper.held()).sum()
     }
 
     /// The payload in a backlog of shaped packets.

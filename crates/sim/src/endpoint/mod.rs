@@ -49,9 +49,9 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// A datagram of a caller; its flow is set where it is pushed.
-    pub(crate) const fn datagram(number: u64, tag: u64, size: ByteCount) -> Self {
-        Self { flow: FlowId(0), number, kind: Kind::Datagram, tag, size }
+    /// A datagram of a caller.
+    pub(crate) const fn datagram(flow: FlowId, number: u64, tag: u64, size: ByteCount) -> Self {
+        Self { flow, number, kind: Kind::Datagram, tag, size }
     }
 }
 
@@ -176,26 +176,14 @@ pub trait Endpoint {
 
     // What few transports use.
 
-    /// Its place among endpoints that begin at the same time, lowest first.
-    fn precedence(&self) -> u8 {
-        3
-    }
-    /// Whether it bounds what its transmitter holds of it: asked once, before the run. Only then [`Endpoint::on_left`] is called.
-    fn counts_below(&self) -> bool {
-        false
-    }
     /// Notes that the transmitter at which its flow begins has no longer a packet: it was acknowledged or given up. Returns a timer that
     /// fires after the present event.
     fn on_left(&mut self, _packet: &Packet) -> Option<Timer> {
         None
     }
-    /// Takes a packet of a shaped flow that arrived at its transmitter at `at`: passes it to the queue, or holds it.
+    /// Takes a packet of a shaped flow that arrived at its transmitter at `at`: passes it to the queue, or keeps it for later.
     fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         out.admit(at, packet);
-    }
-    /// Number of packets that it holds.
-    fn held(&self) -> usize {
-        0
     }
     /// Notes what a station with shaped flows has transmitted, and what is left in its queue.
     fn on_transmitted(&mut self, _station: StationId, _mpdus: &[Mpdu<Packet>], _left: &Backlog) {}
@@ -246,25 +234,41 @@ impl Endpoint for AnyEndpoint {
     fn end(&self, counts: &mut Counts<'_>) {
         dispatch!(self, inner => inner.end(counts));
     }
-    fn precedence(&self) -> u8 {
-        dispatch!(self, inner => inner.precedence())
-    }
-    fn counts_below(&self) -> bool {
-        dispatch!(self, inner => inner.counts_below())
-    }
     fn on_left(&mut self, packet: &Packet) -> Option<Timer> {
         dispatch!(self, inner => inner.on_left(packet))
     }
     fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         dispatch!(self, inner => inner.admit(at, packet, out));
     }
-    fn held(&self) -> usize {
-        dispatch!(self, inner => inner.held())
-    }
     fn on_transmitted(&mut self, station: StationId, mpdus: &[Mpdu<Packet>], left: &Backlog) {
         dispatch!(self, inner => inner.on_transmitted(station, mpdus, left));
     }
     fn take(&mut self, into: &mut Vec<Passed>) {
         dispatch!(self, inner => inner.take(into));
+    }
+}
+
+impl AnyEndpoint {
+    /// Number of packets held back from a queue.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Self::Allocation(allocation) => allocation.held(),
+            Self::Tcp(_) | Self::Rtp(_) | Self::External(_) | Self::Custom(_) => 0,
+        }
+    }
+
+    /// Whether it bounds what its transmitter holds of it, and so has to know what has left.
+    pub(crate) fn counts_below(&self) -> bool {
+        matches!(self, Self::Tcp(connection) if connection.counts_below())
+    }
+
+    /// Order of its transport among endpoints that begin at the same time.
+    pub(crate) const fn precedence(&self) -> u8 {
+        match self {
+            Self::Tcp(_) => 0,
+            Self::Rtp(_) => 1,
+            Self::Allocation(_) => 2,
+            Self::External(_) | Self::Custom(_) => 3,
+        }
     }
 }

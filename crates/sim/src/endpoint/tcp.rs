@@ -117,15 +117,7 @@ impl Endpoint for Connection {
         }
     }
 
-    fn precedence(&self) -> u8 {
-        0
-    }
-
-    fn counts_below(&self) -> bool {
-        self.config.small_queue.is_some()
-    }
-
-    /// What happens later to a segment that its transmitter has transmitted or dropped does not matter.
+    /// The later fate of a segment that its transmitter has transmitted or dropped does not matter.
     fn on_left(&mut self, packet: &Packet) -> Option<Timer> {
         if !self.counts_below() || packet.kind != Kind::Segment {
             return None;
@@ -197,6 +189,11 @@ impl Connection {
         }
         self.fill_buffer(now);
         self.drive(now, out);
+    }
+
+    /// Whether it bounds what its transmitter holds of it.
+    pub(crate) const fn counts_below(&self) -> bool {
+        self.config.small_queue.is_some()
     }
 
     /// Handles more bytes in order at the receiver.

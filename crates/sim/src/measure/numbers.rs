@@ -1,26 +1,6 @@
-//! What a network counts for itself, in the numbers of the run.
+//! Numbers of the run for those of its networks, which count from 0.
 
 use std::sync::Arc;
-
-use airbound_record::FrameRow;
-
-use super::{Audience, Event};
-
-/// Where the rows of a network go.
-pub(crate) struct Rows {
-    pub(crate) audience: Audience,
-    pub(crate) numbers: Numbers,
-}
-
-impl Rows {
-    /// Passes on the row of a frame, if wanted.
-    pub(super) fn frame(&self, row: &FrameRow) {
-        if self.audience.wants.frames {
-            let row = FrameRow { flow: self.numbers.flow(row.flow), ..*row };
-            self.audience.notify(Event::Frame(&row));
-        }
-    }
-}
 
 /// The numbers in the run of what one of its networks counts from 0.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@
 use airbound_control::link::Link;
 
 use super::Network;
-use crate::endpoint::Endpoint;
+use crate::endpoint::AnyEndpoint;
 
 /// Packets are not conserved: a defect of the simulator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ impl Network {
             })
             .sum();
         let reordering: usize = self.recipients.iter().map(|agreement| agreement.reorder.held()).sum();
-        let shaped: usize = self.parts.endpoints.iter().map(Endpoint::held).sum();
+        let shaped: usize = self.parts.endpoints.iter().map(AnyEndpoint::held).sum();
         (nodes + reordering + shaped - self.unacknowledged.len()) as u64 + self.parts.meters.on_wire_up()
     }
 

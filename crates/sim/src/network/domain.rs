@@ -11,7 +11,7 @@ use super::{Event, Medium, Network, Parts};
 use crate::agenda::Agenda;
 use crate::flow::ACCESS_POINT;
 
-/// What the networks on a channel share.
+/// State shared by the networks on a channel.
 pub(crate) struct Shared {
     pub(super) medium: Medium,
     pub(crate) now: Instant,
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) processed: u64,
 }
 
-/// What is due at a point in time.
+/// An event of a domain.
 pub(super) enum Due {
     /// An event of the network with this number.
     Event(u16, Event),

@@ -6,10 +6,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_senders::conference::ConferenceConfig;
-use airbound_sim::conference::{
-    AccessSpec, ClientOutcome, ConferenceOutcome, ConferenceSpec, Forwarding, play,
-};
+use airbound_sim::conference::{AccessSpec, ClientOutcome, ConferenceOutcome, ConferenceSpec, Forwarding};
 use airbound_sim::path::PipeSpec;
+use airbound_sim::play;
 use airbound_units::{BitRate, Span};
 use serde::Deserialize;
 

@@ -124,10 +124,6 @@ impl Endpoint for RtpSession {
         self.set_timers(out);
     }
 
-    fn precedence(&self) -> u8 {
-        1
-    }
-
     fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         if packet.kind == Kind::Feedback {
             self.on_feedback(now, packet, out);

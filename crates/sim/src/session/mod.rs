@@ -1,5 +1,7 @@
 //! A conference in a scenario: from its `[session]` to a [`ConferenceSpec`], and from the counters to the summary of a run.
 
+mod spec;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,10 +13,10 @@ use airbound_record::{
 use airbound_senders::conference::{ConferenceConfig, PlumConfig, Welfare};
 use airbound_units::{BitRate, Span};
 
-use super::measure::WayMeter;
-use super::tables::{OnPipe, Tables};
-use super::{AccessSpec, AirSpec, Conference, ConferenceSpec};
 use crate::blueprint::slot_config;
+use crate::conference::measure::WayMeter;
+use crate::conference::tables::{OnPipe, Tables};
+use crate::conference::{AccessSpec, AirSpec, Conference, ConferenceSpec};
 use crate::error::BuildError;
 use crate::flow::Flow;
 use crate::measure::{Audience, Figures};
@@ -26,6 +28,8 @@ use crate::world::World;
 use airbound_air::trace::{Format, Trace};
 use airbound_random::{Purpose, seed_for};
 use airbound_scenario::{Access, Client, Scenario, Scheme, Station};
+
+pub use spec::play;
 
 /// A session of a scenario: who its clients are.
 #[derive(Debug)]

@@ -1,0 +1,21 @@
+//! Where the rows of a network go.
+
+use airbound_record::FrameRow;
+
+use super::{Audience, Event, Numbers};
+
+/// The audience of a network's rows, with the numbers of the run.
+pub(crate) struct Rows {
+    pub(crate) audience: Audience,
+    pub(crate) numbers: Numbers,
+}
+
+impl Rows {
+    /// Passes on the row of a frame, if wanted.
+    pub(super) fn frame(&self, row: &FrameRow) {
+        if self.audience.wants.frames {
+            let row = FrameRow { flow: self.numbers.flow(row.flow), ..*row };
+            self.audience.notify(Event::Frame(&row));
+        }
+    }
+}
