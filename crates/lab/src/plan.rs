@@ -101,7 +101,10 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
             is_law && scenario.scheme.queue.law_config().is_ok_and(|config| !config.classic.is_nothing()),
             "law.classic is not supported: Law in the driver takes all frames".to_owned(),
         ),
-        (scenario.access_point.preset != Preset::Mac80211, "access-point.preset is not mac80211".to_owned()),
+        (
+            !matches!(scenario.access_point.preset, Preset::Mac80211 | Preset::Mt76),
+            "access-point.preset is neither mac80211 nor mt76".to_owned(),
+        ),
         (
             !is_expressible(&scenario.access_point.path, air.standard),
             "access-point.path differs from its preset in more than driver-queue, driver-order, max-ampdu-mpdus, max-ampdu-bytes, \

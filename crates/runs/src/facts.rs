@@ -33,7 +33,8 @@ fn site(scenario: &Scenario) -> Site {
         has_plain_uplink: matches!(uplink.name(), "fifo" | "codel" | "pie"),
         has_lower_queue: scenario.access_point.path.driver_queue != Some(0),
         // No driver of an 802.11ax card leaves rates to mac80211.
-        has_rates_in_firmware: scenario.air.standard == Format::He,
+        has_rates_in_firmware: scenario.air.standard == Format::He
+            || scenario.access_point.preset.has_rates_in_firmware(),
         is_shared: !scenario.neighbours.is_empty() || !scenario.interferences.is_empty(),
         distances: scenario.stations.iter().filter_map(distance).collect(),
         absences: scenario.stations.iter().filter_map(absence).collect(),

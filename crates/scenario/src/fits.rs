@@ -182,7 +182,12 @@ impl Hardware {
             | Preset::OpenwifiBound => {
                 Some(Self { name: "openwifi", newest: Format::Ht, widest: Width::Mhz20, streams: 1 })
             }
-            Preset::Mac80211 | Preset::Direct => None,
+            Preset::Mac80211
+            | Preset::Mt76
+            | Preset::Ath11k
+            | Preset::Ath12k
+            | Preset::Rtw89
+            | Preset::Direct => None,
         }
     }
 

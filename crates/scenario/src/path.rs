@@ -40,6 +40,15 @@ pub enum Preset {
     OpenwifiSplit,
     /// `Openwifi` with one limit of 30 ms over all three layers (Law, Figs. 13 and 14).
     OpenwifiBound,
+    /// mt76 (MT7915, MT7996): `Mac80211`, whose airtime queue limit and tries are this driver's.
+    Mt76,
+    /// ath11k (IPQ8074, QCN9074): no airtime queue limit and a handler of mac80211 that hands down whatever arrives, so that packets
+    /// wait in the firmware's queues for each station.
+    Ath11k,
+    /// ath12k (QCN9274): as `Ath11k`.
+    Ath12k,
+    /// rtw89 (RTL8852, RTL8922): no airtime queue limit, a ring of 256 packets for each category, served in order.
+    Rtw89,
     /// One queue, aggregated at channel access: a transmit path without layers, as in ns-3.
     Direct,
 }
@@ -182,6 +191,27 @@ impl Preset {
                 queue_holds_in_flight: false,
                 ..direct
             },
+            // Linux 6.12.107, drivers/net/wireless: mediatek/mt76/mac80211.c sets EXT_FEATURE_AQL and EXT_FEATURE_AIRTIME_FAIRNESS.
+            Self::Mt76 => Self::Mac80211.path(standard),
+            // ath/ath11k/mac.c, ath/ath12k/mac.c: neither feature; `.wake_tx_queue = ieee80211_handle_wake_tx_queue`, which no full ring
+            // stops. DP_TX_IDR_SIZE and ATH12K_NUM_POOL_TX_DESC are 32768. The firmware's order of stations is not public.
+            Self::Ath11k | Self::Ath12k => Path {
+                driver_queue: Some(32_768),
+                airtime_queue_limit: false,
+                ..Self::Mac80211.path(standard)
+            },
+            // realtek/rtw89/core.c: neither feature, and a turn of a station takes as many packets as the ring has room for. pci.h:
+            // RTW89_PCI_TXBD_NUM_MAX is 256; core.h: RTW89_MAX_TX_AGG_NUM is 128.
+            Self::Rtw89 => {
+                let mac80211 = Self::Mac80211.path(standard);
+                Path {
+                    driver_queue: Some(256),
+                    driver_order: DriverOrder::OldestFirst,
+                    max_ampdu_mpdus: mac80211.max_ampdu_mpdus.min(128),
+                    airtime_queue_limit: false,
+                    ..mac80211
+                }
+            }
             Self::Ath9k2014 => Path {
                 // ATH_MAX_QDEPTH: a quarter of ATH_TXBUF (512) less ATH_TXBUF_RESERVE (5). `ath_tx_start` stops the queue of the
                 // category when this number of frames is below it, including those waiting for retransmission.
@@ -251,6 +281,12 @@ impl Preset {
         }
     }
 
+    /// Whether its cards' firmware decides rates (`HAS_RATE_CONTROL`), so that a scheme's rate control cannot act.
+    #[must_use]
+    pub const fn has_rates_in_firmware(self) -> bool {
+        matches!(self, Self::Mt76 | Self::Ath11k | Self::Ath12k | Self::Rtw89)
+    }
+
     /// Whether frames are sent one by one, without a block-ack agreement, unless aggregation is enabled.
     const fn is_openwifi(self) -> bool {
         matches!(
@@ -302,6 +338,10 @@ pub(super) const PRESETS: &[(&str, Preset)] = &[
     ("openwifi-b", Preset::OpenwifiB),
     ("openwifi-split", Preset::OpenwifiSplit),
     ("openwifi-bound", Preset::OpenwifiBound),
+    ("mt76", Preset::Mt76),
+    ("ath11k", Preset::Ath11k),
+    ("ath12k", Preset::Ath12k),
+    ("rtw89", Preset::Rtw89),
     ("direct", Preset::Direct),
 ];
 

@@ -132,9 +132,16 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
     let rate = || one_of(&["fixed", "ideal", "minstrel-ht", "llra", "thompson"]);
     // The others are of hardware of 802.11n.
     let preset = || match standard {
-        "legacy" | "ht" => {
-            one_of(&["mac80211", "ath9k-fq", "direct", "openwifi", "openwifi-a", "openwifi-b"])
-        }
+        "legacy" | "ht" => one_of(&[
+            "mac80211",
+            "ath9k-fq",
+            "ath11k",
+            "rtw89",
+            "direct",
+            "openwifi",
+            "openwifi-a",
+            "openwifi-b",
+        ]),
         _ => one_of(&["mac80211", "direct"]),
     };
     let scheme = (queue(), rate(), one_of(&["\"cubic\"", "\"reno\"", "\"bbr\"", "\"aggregation\"", SMALL]))

@@ -3,6 +3,7 @@
 mod aggregation;
 mod bulk;
 mod channel_statistics;
+mod chips;
 mod conference;
 mod conservation;
 mod contention;
