@@ -67,7 +67,12 @@ fn plans_and_captures_know_several() {
     let plan = place.json(&["plan", "floor.toml", "--demand", "theirs-2-stream=50ms@95", "--json"]);
     assert_eq!(plan["demands"][0]["met"], true, "{plan}");
 
-    place.succeed(&["run", "floor.toml", "--pcap", "air.pcap", "--quiet", "--out", "run"]);
+    place.succeed(&["run", "floor.toml", "--pcap", "air.pcap", "--quiet", "--out", "run", "--log-packets"]);
+    for flow in ["ours-stream", "theirs-1-download", "theirs-2-stream"] {
+        let explain = ["explain", "run", "--packet", "7", "--flow", flow, "--pcap", "air.pcap", "--json"];
+        let story = place.json(&explain);
+        assert!(story["frame"].as_u64().is_some_and(|frame| frame > 0), "{flow}: {story}");
+    }
     let folder = RunFolder::open(&place.path("run")).expect("a run");
     let txops = TableReader::<TxopRow>::open(&folder.file("txops.parquet")).expect("a table");
     let info = txops.info().clone();

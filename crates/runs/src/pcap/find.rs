@@ -6,6 +6,7 @@ use std::path::Path;
 
 use airbound_record::{PacketRow, RunInfo};
 use airbound_units::Instant;
+use airbound_wifi::timing::PPDU_MAX_TIME;
 
 use super::frame::Names;
 use crate::error::RunsError;
@@ -42,7 +43,8 @@ pub fn find_frame(path: &Path, row: &PacketRow, info: &RunInfo) -> Result<Option
     let mut number = 0;
     while let Some(record) = next(&mut file).map_err(RunsError::io("read", path))? {
         number += 1;
-        if record.at > *times.end() {
+        // Frames that overlap, on several channels above all, are in the order of their ends.
+        if record.at > times.end().saturating_add(PPDU_MAX_TIME.as_nanos()) {
             break;
         }
         // The identification of IPv4 is the packet's number in its flow, of which a port tells.
