@@ -14,7 +14,7 @@ use serde_json::json;
 use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
-use crate::http::{Answer, HttpError, Request};
+use crate::http::{Answer, HttpError, Request, close};
 use crate::session::{Join, JoinError};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
@@ -164,7 +164,9 @@ impl Web {
 
     fn answer(&self, connection: &mut TcpStream) {
         let mut only_head = false;
-        let answer = match Request::read(connection) {
+        let request = Request::read(connection);
+        let is_whole = request.is_ok();
+        let answer = match request {
             Ok(request) => {
                 only_head = request.method == "HEAD";
                 self.route(&request)
@@ -176,6 +178,9 @@ impl Web {
         };
         // A connection that ended needs no answer.
         let _ = answer.write(connection, only_head);
+        if !is_whole {
+            close(connection);
+        }
     }
 
     /// Answers one request.

@@ -8,6 +8,7 @@ mod numbers;
 mod offers;
 mod parsers;
 mod program;
+mod proxy;
 mod virtual_time;
 mod web;
 mod wifi;

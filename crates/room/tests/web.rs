@@ -9,7 +9,7 @@ use airbound_senders::conference::room::RoomConfig;
 
 use crate::world::prepare;
 
-fn web() -> std::sync::Arc<Web> {
+pub(crate) fn web() -> std::sync::Arc<Web> {
     prepare();
     Web::new(WebConfig {
         media: "127.0.0.1".parse().expect("an address"),
