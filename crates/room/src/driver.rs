@@ -194,15 +194,20 @@ fn send(session: &mut Session, socket: &UdpSocket) {
 }
 
 #[cfg(test)]
+impl Handle {
+    /// A handle whose room is the receiver of its requests.
+    pub(crate) fn unserved() -> (Self, Receiver<Request>) {
+        let (requests, incoming) = mpsc::channel();
+        (
+            Self { requests, published: Arc::default(), address: SocketAddr::from(([127, 0, 0, 1], 9)) },
+            incoming,
+        )
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A handle whose room is this side of its requests.
-    fn handle() -> (Handle, Receiver<Request>) {
-        let (requests, incoming) = mpsc::channel();
-        let address = SocketAddr::from(([127, 0, 0, 1], 9));
-        (Handle { requests, published: Arc::default(), address }, incoming)
-    }
 
     #[test]
     fn a_room_that_stalls_is_not_taken_for_one_that_has_ended() {
@@ -211,7 +216,7 @@ mod tests {
                 r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#,
             )
         };
-        let (stalled, incoming) = handle();
+        let (stalled, incoming) = Handle::unserved();
         let asked = stalled.restart("x".to_owned(), offer().expect("an offer"));
         assert_eq!(asked.err(), Some(Unanswered::Late));
         drop(incoming);

@@ -18,7 +18,7 @@ use crate::http::{Answer, HttpError, Request, close};
 use crate::session::{Join, JoinError};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
-/// Connections that are served at the same time.
+/// Connections that are served at the same time, and as many more that are told so.
 const MOST_CONNECTIONS: usize = 64;
 /// Pause after a connection that could not be accepted: mostly a shortage of descriptors.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -57,8 +57,8 @@ struct Open {
 pub struct Web {
     config: WebConfig,
     rooms: Mutex<BTreeMap<String, Open>>,
-    /// Counted by its owners: each connection has one.
-    busy: Arc<()>,
+    /// Counted by their owners: each connection that is served has one of the first, each that is refused one of the second.
+    seats: [Arc<()>; 2],
 }
 
 /// The body of a request to join.
@@ -102,7 +102,7 @@ impl Web {
     /// Makes a server without rooms.
     #[must_use]
     pub fn new(config: WebConfig) -> Arc<Self> {
-        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), busy: Arc::new(()) })
+        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), seats: Default::default() })
     }
 
     /// A token for a room.
@@ -148,16 +148,21 @@ impl Web {
                 thread::sleep(AGAIN);
                 continue;
             };
-            let seat = self.busy.clone();
-            // One is the server's own.
-            if Arc::strong_count(&seat) > MOST_CONNECTIONS + 1 {
-                continue;
-            }
-            let web = self.clone();
+            // One of each is the server's own.
+            let free = self.seats.iter().position(|seats| Arc::strong_count(seats) <= MOST_CONNECTIONS);
+            let Some(place) = free else { continue };
+            let (seat, web) = (self.seats[place].clone(), self.clone());
             // A thread that does not start, or panics, gives its seat back.
             let _ = thread::Builder::new().name("page".to_owned()).spawn(move || {
                 let _seat = seat;
-                web.answer(&mut connection);
+                if place == 0 {
+                    web.answer(&mut connection);
+                } else {
+                    let answer = Answer::refusal(503, "too many connections are open; try again");
+                    // A connection that ended needs no answer.
+                    let _ = answer.write(&mut connection, false);
+                    close(&mut connection);
+                }
             });
         }
     }
@@ -378,6 +383,45 @@ fn is_loopback_name(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_room_that_is_late_is_kept_and_one_that_has_ended_begins_anew() {
+        let web = Web::new(WebConfig {
+            media: "127.0.0.1".parse().expect("an address"),
+            origins: Vec::new(),
+            room: RoomConfig::default(),
+            secret: Secret::new(b"a secret of the test"),
+        });
+        let (handle, incoming) = Handle::unserved();
+        let open = Open { handle, offers: Default::default(), used: Instant::now() };
+        web.rooms.lock().expect("one thread").insert("blue".to_owned(), open);
+        let token = web.token("blue", Role::Guest, Duration::from_secs(60));
+        let offer = r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#;
+        let ask = |path: &str, rest: &str| {
+            let [host, bearer] = ["localhost".to_owned(), format!("Bearer {token}")];
+            let headers = vec![("host".to_owned(), host), ("authorization".to_owned(), bearer)];
+            let body = format!("{{\"offer\":{offer},{rest}}}").into_bytes();
+            let answer = web.route(&Request {
+                method: "POST".to_owned(),
+                path: path.to_owned(),
+                headers,
+                body,
+                ..Request::default()
+            });
+            (answer.status, String::from_utf8(answer.body).expect("text"))
+        };
+        let late = (503, "the room is busy; try again".to_owned());
+        assert_eq!(ask("/join", r#""name":"x""#), late);
+        assert_eq!(ask("/restart", r#""resume":"x""#), late);
+        // Both came to the room that is there still.
+        assert!(matches!(incoming.try_recv(), Ok(Ask::Join(..))));
+        assert!(matches!(incoming.try_recv(), Ok(Ask::Restart(..))));
+        drop(incoming);
+        let ended = (503, "the room has ended; the next request starts it again".to_owned());
+        assert_eq!(ask("/join", r#""name":"x""#), ended);
+        crate::prepare();
+        assert_eq!(ask("/join", r#""name":"x""#).0, 400, "a room that answers");
+    }
 
     #[test]
     fn an_empty_room_gives_way_to_another_one() {
