@@ -86,9 +86,12 @@ try {
   check("a guest cannot", await ben.isDisabled('input[value="plum"]'), true);
 
   const id = before.id;
+  let busy = 0;
+  await ben.route("**/join", (route) => { busy += 1; return route.fulfill({ status: 503, body: "the room is busy; try again" }); }, { times: 1 });
   await ben.reload();
   const [back] = await until(25, () => read(ben), (now) => now.state === "connected" && now.frames.some((count) => count > 25));
   check("a reload keeps the seat", back.id === id && back.frames.some((count) => count > 25), [id, back.id, back.frames]);
+  check("although the room is busy at first", busy === 1, busy);
 
   ben.goto("chrome://crash").catch(() => {});
   const [alone, time] = await until(45, () => read(ann), (now) => now.views.length === 0);
