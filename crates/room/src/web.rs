@@ -431,16 +431,21 @@ mod tests {
             room: RoomConfig::default(),
             secret: Secret::new(b"a secret of the test"),
         });
-        for number in 0..MOST_ROOMS {
+        for number in 0..16 {
             web.room(&format!("room-{number}")).expect("a room");
         }
         assert!(web.room("one-more").is_err(), "all have just been asked for");
-        if let Some(open) = web.rooms.lock().expect("one thread").get_mut("room-3") {
-            open.used -= EMPTY;
-        }
+        let age = |room: &str, time: u64| {
+            if let Some(open) = web.rooms.lock().expect("one thread").get_mut(room) {
+                open.used -= Duration::from_secs(time);
+            }
+        };
+        age("room-2", 25);
+        assert!(web.room("one-more").is_err(), "none is empty for 30 s");
+        age("room-3", 30);
         web.room("one-more").expect("in place of room-3");
         let rooms = web.rooms.lock().expect("one thread");
-        assert!(rooms.len() == MOST_ROOMS && !rooms.contains_key("room-3"));
+        assert!(rooms.len() == 16 && !rooms.contains_key("room-3"));
     }
 
     #[test]

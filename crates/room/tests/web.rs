@@ -93,6 +93,23 @@ fn offers_that_are_none_are_refused_and_there_are_not_too_many() {
 }
 
 #[test]
+fn a_request_that_trickles_is_given_up_after_ten_seconds() {
+    let web = web();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("the page");
+    thread::spawn(move || web.serve(&listener));
+    slow.set_read_timeout(Some(Duration::from_millis(200))).expect("an option");
+    let (began, mut status) = (Instant::now(), [0; 12]);
+    while slow.read_exact(&mut status).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no answer");
+        // The first line comes byte by byte.
+        slow.write_all(b"A").expect("the server reads");
+    }
+    assert!(began.elapsed() > Duration::from_secs(9));
+    assert_eq!(&status, b"HTTP/1.1 408");
+}
+
+#[test]
 fn a_connection_too_many_is_told_so() {
     let web = web();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
