@@ -11,7 +11,8 @@ use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use str0m::change::{SdpAnswer, SdpOffer};
 
-use crate::session::{Join, JoinError, Joined, Session};
+use crate::offer::Fragment;
+use crate::session::{Join, JoinError, Joined, PatchError, Session};
 
 /// Longest sleep of the loop, below a second: a request of the page waits no longer.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
@@ -29,12 +30,22 @@ pub enum Request {
     Join(Box<Join>, Sender<Result<Joined, JoinError>>),
     /// Answers a new offer of the seat of a resume token.
     Restart(String, Box<SdpOffer>, Sender<Result<SdpAnswer, JoinError>>),
-    /// Ends a seat.
-    Leave(String),
+    /// Ends a seat, and says whether there was one.
+    Leave(String, Sender<bool>),
+    /// Takes a fragment of SDP for the seat of a resume token, with the tags that its client names.
+    Patch(Box<Patch>, Sender<Result<Option<SdpAnswer>, PatchError>>),
     /// Changes the policy.
     Policy(RoomPolicy),
     /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
+}
+
+/// A fragment of SDP for the seat of a resume token.
+#[derive(Debug)]
+pub struct Patch {
+    pub(crate) token: String,
+    pub(crate) tags: Option<String>,
+    pub(crate) fragment: Fragment,
 }
 
 /// The reason why a room gives no answer.
@@ -57,6 +68,16 @@ pub struct Published {
     pub members: usize,
 }
 
+impl Published {
+    fn of(session: &Session, name: &str) -> Self {
+        Self {
+            state: session.state().to_string(),
+            metrics: session.metrics(name),
+            members: session.members(),
+        }
+    }
+}
+
 /// A running room.
 #[derive(Debug, Clone)]
 pub struct Handle {
@@ -77,7 +98,7 @@ impl Handle {
         let address = socket.local_addr()?;
         let session = Session::new(config, address, Instant::now()).map_err(io::Error::other)?;
         let (requests, incoming) = mpsc::channel();
-        let published = Arc::new(Mutex::new(Published::default()));
+        let published = Arc::new(Mutex::new(Published::of(&session, name)));
         let (shared, room) = (published.clone(), name.to_owned());
         thread::Builder::new()
             .name(format!("room {name}"))
@@ -108,6 +129,19 @@ impl Handle {
         offer: SdpOffer,
     ) -> Result<Result<SdpAnswer, JoinError>, Unanswered> {
         self.answered(|reply| Request::Restart(token, Box::new(offer), reply))
+    }
+
+    /// Ends the seat of a resume token; returns whether there was one.
+    ///
+    /// # Errors
+    /// The room has ended, or does not answer in time.
+    pub fn leave(&self, token: String) -> Result<bool, Unanswered> {
+        self.answered(|reply| Request::Leave(token, reply))
+    }
+
+    /// Takes a fragment of SDP for a seat.
+    pub(crate) fn patch(&self, patch: Patch) -> Result<Result<Option<SdpAnswer>, PatchError>, Unanswered> {
+        self.answered(|reply| Request::Patch(Box::new(patch), reply))
     }
 
     fn answered<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Unanswered> {
@@ -146,7 +180,15 @@ fn run(
                     // The asker may have given up; its next offer is answered again.
                     let _ = reply.send(session.restart(Instant::now(), &token, *offer));
                 }
-                Ok(Request::Leave(token)) => session.leave(Instant::now(), &token),
+                Ok(Request::Leave(token, reply)) => {
+                    // The asker may have given up, which a seat that ends does not mind.
+                    let _ = reply.send(session.leave(Instant::now(), &token));
+                }
+                Ok(Request::Patch(patch, reply)) => {
+                    let Patch { token, tags, fragment } = *patch;
+                    // The asker may have given up; its next fragment is answered again.
+                    let _ = reply.send(session.patch(Instant::now(), &token, tags.as_deref(), &fragment));
+                }
                 Ok(Request::Policy(policy)) => session.set_policy(Instant::now(), policy),
                 Ok(Request::Panic) => panic!("a panic was asked for"),
                 Err(mpsc::TryRecvError::Empty) => break,
@@ -160,12 +202,7 @@ fn run(
         send(&mut session, socket);
         if now >= publish {
             publish = now + PUBLISH;
-            let next = Published {
-                state: session.state().to_string(),
-                metrics: session.metrics(name),
-                members: session.members(),
-            };
-            *published.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            *published.lock().unwrap_or_else(PoisonError::into_inner) = Published::of(&session, name);
         }
         let wait = session.next_deadline().saturating_duration_since(Instant::now());
         if !wait.is_zero() && !readable(socket, wait.min(LONGEST_WAIT)) {

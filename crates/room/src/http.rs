@@ -244,22 +244,37 @@ pub struct Answer {
     pub kind: &'static str,
     /// The body.
     pub body: Vec<u8>,
+    /// Further headers.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 /// Only this server's own scripts and styles; no frames, no forms, no referrer.
 const HEADERS: &str = "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; media-src 'self' blob: mediastream:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\nreferrer-policy: no-referrer\r\nx-content-type-options: nosniff\r\npermissions-policy: camera=(self), microphone=(self)\r\ncache-control: no-store\r\nconnection: close\r\n";
 
 impl Answer {
+    /// An answer.
+    #[must_use]
+    pub fn new(status: u16, kind: &'static str, body: &str) -> Self {
+        Self { status, kind, body: body.as_bytes().to_vec(), headers: Vec::new() }
+    }
+
+    /// The answer with one more header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
     /// An answer in JSON.
     #[must_use]
-    pub fn json(body: String) -> Self {
-        Self { status: 200, kind: "application/json", body: body.into_bytes() }
+    pub fn json(body: &str) -> Self {
+        Self::new(200, "application/json", body)
     }
 
     /// A refusal in one sentence.
     #[must_use]
     pub fn refusal(status: u16, sentence: &str) -> Self {
-        Self { status, kind: "text/plain; charset=utf-8", body: sentence.as_bytes().to_vec() }
+        Self::new(status, "text/plain; charset=utf-8", sentence)
     }
 
     /// Writes the answer, or, for HEAD, all but its body.
@@ -269,22 +284,30 @@ impl Answer {
     pub fn write(&self, connection: &mut TcpStream, only_head: bool) -> std::io::Result<()> {
         let reason = match self.status {
             200 => "OK",
+            201 => "Created",
             204 => "No Content",
             400 => "Bad Request",
+            401 => "Unauthorized",
             403 => "Forbidden",
             404 => "Not Found",
+            405 => "Method Not Allowed",
             408 => "Request Timeout",
+            412 => "Precondition Failed",
             413 => "Content Too Large",
+            415 => "Unsupported Media Type",
+            422 => "Unprocessable Content",
+            428 => "Precondition Required",
             429 => "Too Many Requests",
             _ => "Service Unavailable",
         };
         connection.set_write_timeout(Some(PATIENCE))?;
-        let head = format!(
-            "HTTP/1.1 {} {reason}\r\ncontent-type: {}\r\ncontent-length: {}\r\n{HEADERS}\r\n",
-            self.status,
-            self.kind,
-            self.body.len()
-        );
+        let more: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        // RFC 9110 section 8.6: an answer without content has no length.
+        let length = match self.status {
+            204 => String::new(),
+            _ => format!("content-type: {}\r\ncontent-length: {}\r\n", self.kind, self.body.len()),
+        };
+        let head = format!("HTTP/1.1 {} {reason}\r\n{length}{more}{HEADERS}\r\n", self.status);
         connection.write_all(head.as_bytes())?;
         if only_head { Ok(()) } else { connection.write_all(&self.body) }
     }

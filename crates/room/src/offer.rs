@@ -6,9 +6,11 @@ use str0m::format::{Codec, CodecConfig, FormatParams};
 use str0m::media::Frequency;
 
 pub(crate) use answer::{Plan, Stream};
+pub(crate) use one_way::{Fragment, Way, ice_part, ice_tag};
 use section::{Flow, Kind, Section, sections};
 
 mod answer;
+mod one_way;
 mod section;
 
 /// Most layers of one sender.
@@ -37,6 +39,18 @@ pub enum OfferError {
         /// The number of sections that could be used alone.
         sections: usize,
     },
+    /// A client that publishes would receive.
+    #[error("a client of WHIP only sends: its sections are sendonly or sendrecv")]
+    Publishes,
+    /// A client that watches would send.
+    #[error("a client of WHEP only receives: its sections are recvonly or sendrecv")]
+    Watches,
+    /// A client that only publishes or only watches has too many sections.
+    #[error("the offer has several sections of a kind; allowed are one of video and one of audio")]
+    Several,
+    /// A client that only publishes or only watches has a section that cannot be used.
+    #[error("a section cannot be used: video needs VP8, audio Opus, and all are in one a=group:BUNDLE")]
+    Part,
     /// The library for WebRTC does not accept it.
     #[error("the offer is not acceptable: {reason}")]
     Refused {

@@ -172,6 +172,10 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) host: bool,
     pub(crate) resume: String,
+    /// Its offer, with the user and the password of ICE as they are now.
+    pub(crate) offer: String,
+    /// The tag of the ICE session ([`crate::offer::ice_tag`]).
+    pub(crate) tag: String,
     pub(crate) rtc: Rtc,
     pub(crate) due: Instant,
     pub(crate) joined: Instant,
@@ -239,6 +243,8 @@ impl Peer {
             name,
             host,
             resume,
+            offer: String::new(),
+            tag: String::new(),
             rtc,
             due: now,
             joined: now,

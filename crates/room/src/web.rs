@@ -15,8 +15,10 @@ use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
 use crate::http::{Answer, HttpError, Request, close};
-use crate::session::{Join, JoinError};
+use crate::session::{Join, JoinError, Joined};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
+
+mod one_way;
 
 /// Connections that are served at the same time, and as many more that are told so.
 const MOST_CONNECTIONS: usize = 64;
@@ -194,7 +196,10 @@ impl Web {
         if !self.is_own_host(request) {
             return Answer::refusal(403, "this host name is not served here");
         }
-        let page = |kind, text: &str| Answer { status: 200, kind, body: text.as_bytes().to_vec() };
+        if let Some(answer) = self.one_way(request) {
+            return answer;
+        }
+        let page = |kind, text: &str| Answer::new(200, kind, text);
         // RFC 9110, section 9.3.2: the same head.
         let method = if request.method == "HEAD" { "GET" } else { request.method.as_str() };
         match (method, request.path.as_str()) {
@@ -205,33 +210,33 @@ impl Web {
             }
             ("GET", "/page.css") => page("text/css; charset=utf-8", include_str!("../page/page.css")),
             ("GET", "/state") => {
-                self.with_room(request, Role::Guest, |open, _| Answer::json(open.handle.published().state))
+                self.with_room(request, Role::Guest, |open, _| Answer::json(&open.handle.published().state))
             }
-            ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| Answer {
-                status: 200,
-                kind: "text/plain; version=0.0.4",
-                body: open.handle.published().metrics.into_bytes(),
+            ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| {
+                Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
             ("POST", "/join" | "/restart" | "/policy" | "/leave") if !self.is_own_origin(request) => {
                 Answer::refusal(403, "pages of this origin may not ask here")
             }
-            ("POST", "/join") => self.join(request),
-            ("POST", "/restart") => self.restart(request),
+            ("POST", "/join") => self.join(request).unwrap_or_else(|refusal| refusal),
+            ("POST", "/restart") => self.restart(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
                 let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
                     return Answer::refusal(400, "the policy is plain, last-n or plum");
                 };
                 open.handle.ask(Ask::Policy(choice.policy));
-                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+                Answer::new(204, "text/plain", "")
             }),
             // A page that closes can send no header: the resume token is what shows that the seat is its own.
             ("POST", "/leave") => {
                 let token = String::from_utf8_lossy(&request.body).into_owned();
                 let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(open) = request.asked("room").and_then(|room| rooms.get(room)) {
-                    open.handle.ask(Ask::Leave(token));
-                }
-                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+                let handle =
+                    request.asked("room").and_then(|room| rooms.get(room)).map(|open| open.handle.clone());
+                drop(rooms);
+                // A room that has ended, or is late, has no seat to keep.
+                let _ = handle.map(|handle| handle.leave(token));
+                Answer::new(204, "text/plain", "")
             }
             _ => Answer::refusal(404, "there is no such page"),
         }
@@ -253,13 +258,17 @@ impl Web {
     }
 
     fn pass(&self, request: &Request) -> Result<Pass, Answer> {
-        let token = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let token = token.ok_or_else(|| Answer::refusal(403, "a token is missing"))?;
+        let bearer = request.header("authorization").and_then(|value| value.split_once(' '));
+        let token =
+            bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
+        // RFC 6750 section 3.
+        let refusal = |sentence: &str, how| Answer::refusal(401, sentence).with("www-authenticate", how);
+        let token = token.ok_or_else(|| refusal("a token is missing", "Bearer"))?;
         let pass = self
             .config
             .secret
             .check(token, unix_time())
-            .map_err(|error| Answer::refusal(403, &error.to_string()))?;
+            .map_err(|error| refusal(&error.to_string(), "Bearer error=\"invalid_token\""))?;
         if is_room_name(&pass.room) { Ok(pass) } else { Err(Answer::refusal(403, "the token names no room")) }
     }
 
@@ -285,58 +294,42 @@ impl Web {
         }
     }
 
-    fn join(&self, request: &Request) -> Answer {
-        let pass = match self.pass(request) {
-            Ok(pass) => pass,
-            Err(refusal) => return refusal,
-        };
-        let Ok(joining) = serde_json::from_slice::<Joining>(&request.body) else {
-            return Answer::refusal(400, "a request to join has a name and an offer");
-        };
-        let Ok(token) = unguessable() else {
-            return Answer::refusal(503, "there is no source of randomness");
-        };
-        let token = hex(&token);
-        let handle = match self.admit(&pass.room, usize::from(pass.role == Role::Host)) {
-            Ok(handle) => handle,
-            Err(refusal) => return refusal,
-        };
-        let host = pass.role == Role::Host;
-        let join = Join {
-            name: joining.name,
-            host,
-            offer: joining.offer,
-            resume: joining.resume,
-            token: token.clone(),
-        };
-        match handle.join(join) {
-            Ok(Ok(joined)) => Answer::json(
-                json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room})
-                    .to_string(),
-            ),
-            Ok(Err(error @ JoinError::Full)) => Answer::refusal(429, &error.to_string()),
-            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
-            Err(why) => self.unanswered(&pass.room, why),
+    fn join(&self, request: &Request) -> Result<Answer, Answer> {
+        let pass = self.pass(request)?;
+        let joining: Joining = serde_json::from_slice(&request.body)
+            .map_err(|_| Answer::refusal(400, "a request to join has a name and an offer"))?;
+        let (joined, token) = self.seat(&pass, joining.name, joining.offer, joining.resume)?;
+        let answer = json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room});
+        Ok(Answer::json(&answer.to_string()))
+    }
+
+    /// Seats a participant; returns the token of its seat, too.
+    fn seat(
+        &self,
+        pass: &Pass,
+        name: String,
+        offer: SdpOffer,
+        resume: Option<String>,
+    ) -> Result<(Joined, String), Answer> {
+        let token = unguessable().map_err(|_| Answer::refusal(503, "there is no source of randomness"))?;
+        let (token, host) = (hex(&token), pass.role == Role::Host);
+        let handle = self.admit(&pass.room, usize::from(host))?;
+        let joined = handle.join(Join { name, host, offer, resume, token: token.clone() });
+        match joined.map_err(|why| self.unanswered(&pass.room, why))? {
+            Ok(joined) => Ok((joined, token)),
+            Err(error @ JoinError::Full) => Err(Answer::refusal(429, &error.to_string())),
+            Err(error) => Err(Answer::refusal(400, &error.to_string())),
         }
     }
 
-    fn restart(&self, request: &Request) -> Answer {
-        let pass = match self.pass(request) {
-            Ok(pass) => pass,
-            Err(refusal) => return refusal,
-        };
-        let Ok(again) = serde_json::from_slice::<Restarting>(&request.body) else {
-            return Answer::refusal(400, "a request to restart has an offer and the token of a seat");
-        };
-        let handle = match self.admit(&pass.room, 2) {
-            Ok(handle) => handle,
-            Err(refusal) => return refusal,
-        };
-        match handle.restart(again.resume, again.offer) {
-            Ok(Ok(answer)) => Answer::json(json!({"answer": answer}).to_string()),
-            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
-            Err(why) => self.unanswered(&pass.room, why),
-        }
+    fn restart(&self, request: &Request) -> Result<Answer, Answer> {
+        let pass = self.pass(request)?;
+        let again: Restarting = serde_json::from_slice(&request.body)
+            .map_err(|_| Answer::refusal(400, "a request to restart has an offer and the token of a seat"))?;
+        let restarted = self.admit(&pass.room, 2)?.restart(again.resume, again.offer);
+        let answer = restarted.map_err(|why| self.unanswered(&pass.room, why))?;
+        let answer = answer.map_err(|error| Answer::refusal(400, &error.to_string()))?;
+        Ok(Answer::json(&json!({"answer": answer}).to_string()))
     }
 
     /// Forgets a room that has ended. One that is late goes on: without its handle it would end.

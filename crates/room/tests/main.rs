@@ -6,6 +6,7 @@ mod faults;
 mod loopback;
 mod numbers;
 mod offers;
+mod one_way;
 mod parsers;
 mod program;
 mod proxy;

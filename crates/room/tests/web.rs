@@ -22,7 +22,7 @@ pub(crate) fn web() -> std::sync::Arc<Web> {
     })
 }
 
-fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
     let mut all = vec![("host".to_owned(), "127.0.0.1:8088".to_owned())];
     for (name, value) in headers {
         all.retain(|(known, _)| known != name);
@@ -43,8 +43,8 @@ fn the_state_needs_a_token_and_the_policy_a_host() {
         web.route(&request(method, path, &headers, body)).status
     };
     assert_eq!(status("GET", "/", None, ""), 200);
-    assert_eq!(status("GET", "/state", None, ""), 403);
-    assert_eq!(status("GET", "/state", Some("Bearer blue.host.99999999999.00"), ""), 403);
+    assert_eq!(status("GET", "/state", None, ""), 401);
+    assert_eq!(status("GET", "/state", Some("Bearer blue.host.99999999999.00"), ""), 401);
     assert_eq!(status("GET", "/state", Some(&guest), ""), 200);
     assert_eq!(status("GET", "/metrics", Some(&guest), ""), 200);
     let plain = r#"{"policy":"plain"}"#;

@@ -42,7 +42,7 @@ impl Flow {
         matches!(self, Self::Both | Self::Receives)
     }
 
-    const fn line(self) -> &'static str {
+    pub(super) const fn line(self) -> &'static str {
         match self {
             Self::Both => "a=sendrecv",
             Self::Sends => "a=sendonly",
@@ -51,7 +51,7 @@ impl Flow {
         }
     }
 
-    fn read(line: &str) -> Option<Self> {
+    pub(super) fn read(line: &str) -> Option<Self> {
         [Self::Both, Self::Sends, Self::Receives, Self::Nothing].into_iter().find(|flow| flow.line() == line)
     }
 }

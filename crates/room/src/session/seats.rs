@@ -3,7 +3,7 @@
 use str0m::media::Mid;
 
 use super::*;
-use crate::offer::{Adapted, Plan, Stream, adapt};
+use crate::offer::{Adapted, Fragment, Plan, Stream, adapt, ice_tag};
 
 impl Session {
     /// Seats a participant.
@@ -54,6 +54,7 @@ impl Session {
         self.room.join(self.when(), id, 1.0);
         let mut peer = Peer::new(id, name, join.host, join.token, rtc, now);
         (peer.numbers, peer.feedback) = (numbers, feedback);
+        (peer.offer, peer.tag) = (join.offer.to_sdp_string(), ice_tag(&answer.to_sdp_string()));
         if feedback == Feedback::Remb {
             // The room's assumption holds until the client contradicts it.
             (peer.downlink.by_client, peer.trial) = (true, self.room.config().start.as_bps() as f64);
@@ -72,12 +73,37 @@ impl Session {
         (1..u16::MAX).map(ClientId).find(|id| !taken(id)).unwrap_or(ClientId(0))
     }
 
-    /// Ends the seat of a resume token at once, as a page does when it is closed.
-    pub fn leave(&mut self, now: Instant, token: &str) {
+    /// Ends the seat of a resume token at once, as a page does when it is closed; returns whether there is one.
+    pub fn leave(&mut self, now: Instant, token: &str) -> bool {
         self.now = now;
-        if let Some(id) = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id) {
-            self.part(id, "left");
+        let id = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id);
+        id.into_iter().for_each(|id| self.part(id, "left"));
+        id.is_some()
+    }
+
+    /// Takes a fragment of SDP for a seat if the tags that the client names have that of its ICE session: another user begins ICE anew, and is
+    /// answered; the seat's own adds candidates, which this end does not need.
+    ///
+    /// # Errors
+    /// The token seats no participant, no tag is named, or none that is valid, or the new offer is not acceptable.
+    pub(crate) fn patch(
+        &mut self,
+        now: Instant,
+        token: &str,
+        tags: Option<&str>,
+        fragment: &Fragment,
+    ) -> Result<Option<SdpAnswer>, PatchError> {
+        let peer = self.peers.values().find(|peer| peer.resume == token).ok_or(PatchError::Gone)?;
+        let own = format!("\"{}\"", peer.tag);
+        let named = |tags: &str| tags.split(',').map(str::trim).any(|tag| tag == "*" || tag == own);
+        if !tags.map(named).ok_or(PatchError::Untagged)? {
+            return Err(PatchError::Outdated);
         }
+        if ice_tag(&peer.offer) == fragment.user {
+            return Ok(None);
+        }
+        let offer = fragment.renew(&peer.offer).map_err(JoinError::Offer)?;
+        Ok(Some(self.restart(now, token, offer)?))
     }
 
     /// Answers a new offer of a seated participant, as after a change of its network (ICE restart); its media go on.
@@ -88,11 +114,13 @@ impl Session {
         self.now = now;
         let seated = self.peers.values_mut().find(|peer| peer.resume == token).ok_or(JoinError::Gone)?;
         let id = seated.id;
+        let text = offer.to_sdp_string();
         let adapted = adapt(&offer, &seated.numbers).map_err(JoinError::Offer)?;
         let mut answered = Err(JoinError::Gone);
         self.mutate(id, |rtc| answered = answer(rtc, adapted.offer, &adapted.plan));
-        if let (true, Some(peer)) = (answered.is_ok(), self.peers.get_mut(&id)) {
+        if let (Ok(answer), Some(peer)) = (&answered, self.peers.get_mut(&id)) {
             peer.numbers = adapted.numbers;
+            (peer.offer, peer.tag) = (text, ice_tag(&answer.to_sdp_string()));
             let name = peer.name.clone();
             self.note(format!("{name} changes its network"));
         }
