@@ -279,6 +279,7 @@ fn what_the_texts_do_not_have_is_refused_with_their_status() {
     );
     assert_eq!(room.ask("POST", "/whip", &[("content-type", "application/json")], &offer).status, 415);
     assert_eq!(room.post("/whip", "v=0\r\n").status, 400);
+    assert_eq!(room.post("/whip", &(offer.clone() + &"a=x\r\n".repeat(8000))).status, 413);
 
     let section = offer.find("m=video").expect("video");
     let twice = offer.clone() + &offer[section..].replace("a=mid:", "a=mid:x");
@@ -300,6 +301,8 @@ fn what_the_texts_do_not_have_is_refused_with_their_status() {
     assert_eq!(refused("/whip", &(offer.clone() + sound)), said("a section cannot be used"));
     assert_eq!(room.names(), [""; 0]);
     // Both ways is one way.
-    let both = room.post("/whip", &offer.replace("a=sendonly", "a=sendrecv"));
+    let both = offer
+        .replace("a=sendonly", "a=rtpmap:49 flexfec-03/90000\r\na=fmtp:49 repair-window=1\r\na=sendrecv");
+    let both = room.post("/whip", &both);
     assert!(both.status == 201 && text(&both).contains("a=recvonly"), "{}", text(&both));
 }

@@ -4,7 +4,7 @@
 use str0m::change::SdpOffer;
 
 use super::section::{Flow, Kind, Section, sections};
-use super::{OfferError, adapt};
+use super::{OfferError, adapt, text_of};
 
 /// The direction of a client's media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Way {
     /// # Errors
     /// A section goes the other way, there are two of a kind, or the room would refuse one (RFC 9725 section 4.4: no part of an offer).
     pub(crate) fn narrow(self, offer: &SdpOffer) -> Result<SdpOffer, OfferError> {
-        let text = offer.to_sdp_string();
+        let text = text_of(offer);
         let (head, parts) = sections(&text);
         let media = || parts.iter().filter(|part| part.kind != Some(Kind::Channel));
         if media().any(|part| ![Flow::Both, self.flow()].contains(&part.offered_flow())) {
@@ -45,10 +45,11 @@ impl Way {
         }
         let mut lines: Vec<String> = head.iter().map(|line| (*line).to_owned()).collect();
         for part in &parts {
-            lines.extend(part.whole().into_iter().filter(|line| Flow::read(line).is_none()));
-            if part.kind != Some(Kind::Channel) {
-                lines.push(self.flow().line().to_owned());
-            }
+            let turn = |line: String| match Flow::read(&line) {
+                Some(_) if part.kind != Some(Kind::Channel) => self.flow().line().to_owned(),
+                _ => line,
+            };
+            lines.extend(part.whole().into_iter().map(turn));
         }
         let offer = SdpOffer::from_sdp_string(&(lines.join("\r\n") + "\r\n"))
             .map_err(|error| OfferError::Refused { reason: error.to_string() })?;
@@ -137,4 +138,73 @@ pub(crate) fn ice_part(answer: &str) -> String {
     let lines =
         head.iter().filter(of_head).map(|line| (*line).to_owned()).chain(first.into_iter().filter(of_part));
     lines.chain(["a=end-of-candidates".to_owned()]).map(|line| line + "\r\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sound and pictures of a browser, both ways, and a data channel.
+    fn offer() -> String {
+        let transport = "c=IN IP4 0.0.0.0\na=ice-ufrag:EsAw\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\na=setup:actpass\na=rtcp-mux";
+        let text = format!(
+            "v=0\no=- 1 1 IN IP4 127.0.0.1\ns=-\nt=0 0\na=group:BUNDLE 0 1 2\na=ice-options:trickle\n\
+             a=fingerprint:sha-256 {print}\nm=audio 9 UDP/TLS/RTP/SAVPF 111 0\n{transport}\na=mid:0\na=sendrecv\n\
+             a=rtpmap:111 opus/48000/2\na=fmtp:111 minptime=10;x=1;useinbandfec=1\na=rtpmap:0 PCMU/8000\n\
+             m=video 9 UDP/TLS/RTP/SAVPF 96 97\n{transport}\na=mid:1\na=fmtp:96 x=1\na=sendrecv\na=msid:- camera\n\
+             a=rtpmap:96 VP8/90000\na=rtcp-fb:96 nack pli\na=rtpmap:97 rtx/90000\na=fmtp:97 apt=96\na=rid:q send\n\
+             a=rid:h send\na=simulcast:send q;h\na=candidate:1 1 udp 2122260223 192.0.2.1 61764 typ host\n\
+             m=application 9 UDP/DTLS/SCTP webrtc-datachannel\n{transport}\na=mid:2\na=sctp-port:5000\n",
+            print = ["AB"; 32].join(":")
+        );
+        text.replace('\n', "\r\n")
+    }
+
+    #[test]
+    fn an_offer_goes_one_way_and_begins_anew_with_another_user() {
+        let text = offer();
+        let whole = SdpOffer::from_sdp_string(&text).expect("an offer");
+        for way in [Way::Publishes, Way::Watches] {
+            let narrow = way.narrow(&whole).expect("it is taken").to_sdp_string();
+            assert_eq!(narrow.matches(way.flow().line()).count(), 2, "{narrow}");
+            assert!(!narrow.contains("a=sendrecv"), "{narrow}");
+        }
+        let own = Fragment::read(&text).expect("a fragment");
+        assert_eq!((own.user.as_str(), ice_tag(&text).as_str()), ("EsAw", "EsAw"));
+        let other = Fragment { user: "other".to_owned(), ..own };
+        let renewed = other.renew(&text).expect("an offer").to_sdp_string();
+        assert_eq!(renewed.matches("a=ice-ufrag:other").count(), 3, "{renewed}");
+        assert!(!renewed.contains("a=candidate"), "{renewed}");
+    }
+
+    #[test]
+    fn any_change_of_an_offer_is_taken_or_refused() {
+        let text = offer();
+        bolero::check!().with_type::<Vec<(u8, u8, u8)>>().for_each(|changes| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            for (kind, at, to) in changes.iter().take(8) {
+                let [at, to] = [at, to].map(|place| usize::from(*place) % lines.len().max(1));
+                match kind % 4 {
+                    _ if lines.is_empty() => {}
+                    0 => _ = lines.remove(at),
+                    1 => lines.insert(to, lines[at].clone()),
+                    2 => lines.swap(at, to),
+                    _ => lines[at].truncate(to),
+                }
+            }
+            let changed = lines.join("\r\n") + "\r\n";
+            let _ = (Way::Watches.widen(&changed), ice_part(&changed));
+            let fragment = Fragment::read(&changed);
+            let renewed = fragment.as_ref().and_then(|fragment| fragment.renew(&text).ok());
+            assert_eq!(renewed.is_some(), fragment.is_some());
+            let Ok(whole) = SdpOffer::from_sdp_string(&changed) else { return };
+            for way in [Way::Publishes, Way::Watches] {
+                let Ok(narrow) = way.narrow(&whole) else { continue };
+                assert_eq!(
+                    way.narrow(&narrow).map(|again| again.to_sdp_string()),
+                    Ok(narrow.to_sdp_string())
+                );
+            }
+        });
+    }
 }

@@ -3,7 +3,7 @@
 use str0m::media::Mid;
 
 use super::*;
-use crate::offer::{Adapted, Fragment, Plan, Stream, adapt, ice_tag};
+use crate::offer::{Adapted, Fragment, Plan, Stream, adapt, ice_tag, text_of};
 
 impl Session {
     /// Seats a participant.
@@ -54,7 +54,7 @@ impl Session {
         self.room.join(self.when(), id, 1.0);
         let mut peer = Peer::new(id, name, join.host, join.token, rtc, now);
         (peer.numbers, peer.feedback) = (numbers, feedback);
-        (peer.offer, peer.tag) = (join.offer.to_sdp_string(), ice_tag(&answer.to_sdp_string()));
+        peer.keep(text_of(&join.offer), &answer);
         if feedback == Feedback::Remb {
             // The room's assumption holds until the client contradicts it.
             (peer.downlink.by_client, peer.trial) = (true, self.room.config().start.as_bps() as f64);
@@ -114,13 +114,13 @@ impl Session {
         self.now = now;
         let seated = self.peers.values_mut().find(|peer| peer.resume == token).ok_or(JoinError::Gone)?;
         let id = seated.id;
-        let text = offer.to_sdp_string();
+        let text = text_of(&offer);
         let adapted = adapt(&offer, &seated.numbers).map_err(JoinError::Offer)?;
         let mut answered = Err(JoinError::Gone);
         self.mutate(id, |rtc| answered = answer(rtc, adapted.offer, &adapted.plan));
         if let (Ok(answer), Some(peer)) = (&answered, self.peers.get_mut(&id)) {
             peer.numbers = adapted.numbers;
-            (peer.offer, peer.tag) = (text, ice_tag(&answer.to_sdp_string()));
+            peer.keep(text, answer);
             let name = peer.name.clone();
             self.note(format!("{name} changes its network"));
         }

@@ -5,7 +5,7 @@ use str0m::change::SdpOffer;
 use super::Web;
 use crate::driver::Patch;
 use crate::http::{Answer, Request};
-use crate::offer::{Fragment, Way, ice_part, ice_tag};
+use crate::offer::{Fragment, LONGEST_KEPT, Way, ice_part, ice_tag};
 use crate::session::PatchError;
 
 const SDP: &str = "application/sdp";
@@ -52,6 +52,12 @@ impl Web {
     fn begin(&self, request: &Request, way: Way) -> Result<Answer, Answer> {
         let pass = self.pass(request)?;
         let text = text_of(request, SDP)?;
+        if text.len() > LONGEST_KEPT {
+            return Err(Answer::refusal(
+                413,
+                &format!("an offer of WHIP or WHEP has at most {LONGEST_KEPT} bytes"),
+            ));
+        }
         let malformed = |_| Answer::refusal(400, "the body is no offer in SDP");
         let offer = SdpOffer::from_sdp_string(text).map_err(malformed)?;
         let offer = way.narrow(&offer).map_err(|error| Answer::refusal(422, &error.to_string()))?;

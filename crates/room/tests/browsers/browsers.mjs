@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { rows } from "./foreign.mjs";
+import { rows as oneWay } from "./one-way.mjs";
 import { Browsers, read, wait } from "./participant.mjs";
 
 const [program, browser = "/usr/bin/chromium"] = process.argv.slice(2);
@@ -78,6 +79,7 @@ try {
   const [again, later] = await until(25, encoded, only(2));
   check("a layer that is wanted again comes back", again.h, { time: later, ...again });
   await rows(cat.context(), guest, check, until);
+  await oneWay(cat.context(), guest, check, until);
   await cat.close();
 
   await ann.check('input[value="plain"]');
