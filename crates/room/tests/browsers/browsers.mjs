@@ -76,7 +76,7 @@ try {
   const [said] = await until(10, () => ann.locator(".link").filter({ hasText: "Cat" }).innerText(), (text) => text.includes(because));
   check("and the page says so", said.includes(because), said);
   await large(ann).check();
-  const [again, later] = await until(25, encoded, only(2));
+  const [again, later] = await until(60, encoded, only(2));
   check("a layer that is wanted again comes back", again.h, { time: later, ...again });
   await rows(cat.context(), guest, check, until);
   await oneWay(cat.context(), guest, check, until);

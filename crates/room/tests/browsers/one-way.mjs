@@ -1,65 +1,42 @@
-// Chromium as a client of WHIP and of WHEP: it joins, sends its candidates later, begins ICE anew, and leaves.
+// A client of WHIP and one of WHEP (npm's whip-whep, by the author of both texts) in Chromium: they join, send their candidates later, begin
+// ICE anew, and leave.
+import fs from "node:fs";
 
-/** Opens a session from a blank page of the room's origin; returns the page, and what went wrong. */
+/** Opens a session from a blank page of the room's origin; returns the page, its requests with their statuses, and what went wrong. */
 async function open(context, address, kind) {
   const page = await context.newPage();
+  const asked = [];
+  page.on("response", (one) => { if (one.url().includes(`/${kind}`)) asked.push(`${one.request().method()} ${one.status()}`); });
   const [base, token] = address.split("#");
   await page.route(`${base}blank`, (route) => route.fulfill({ contentType: "text/html", body: "" }));
+  const script = fs.readFileSync(new URL(`node_modules/whip-whep/${kind}.js`, import.meta.url));
+  await page.route(`${base}client-of-${kind}.js`, (route) => route.fulfill({ contentType: "text/javascript", body: script }));
   await page.goto(`${base}blank`);
-  const error = await page.evaluate(async ([kind, token]) => {
+  const error = await page.evaluate(async ([kind, base, token]) => {
+    const { WHIPClient, WHEPClient } = await import(`${base}client-of-${kind}.js`);
     const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
-    const own = (window.session = { connection, streams: new Set() });
-    own.ask = (method, path, type, body, tag) => {
-      const headers = { Authorization: `Bearer ${token}`, ...(type && { "Content-Type": type }), ...(tag && { "If-Match": tag }) };
-      return fetch(path, { method, headers, body });
-    };
-    const candidates = [];
-    connection.onicecandidate = (event) => { if (event.candidate?.candidate) candidates.push(`a=${event.candidate.candidate}`); };
-    connection.ontrack = (event) => event.streams.forEach((stream) => own.streams.add(stream.id));
+    const client = kind === "whip" ? new WHIPClient() : new WHEPClient();
+    window.session = { connection, client, token, streams: new Set() };
+    connection.ontrack = (event) => event.streams.forEach((stream) => window.session.streams.add(stream.id));
+    const url = `${base}${kind}?name=${kind}`;
     if (kind === "whip") {
       const [camera] = (await navigator.mediaDevices.getUserMedia({ video: { width: 640 } })).getVideoTracks();
       const sendEncodings = [{ rid: "a", scaleResolutionDownBy: 2 }, { rid: "b" }];
       connection.addTransceiver(camera, { direction: "sendonly", sendEncodings });
-    } else {
-      for (const media of ["audio", "video"]) connection.addTransceiver(media, { direction: "recvonly" });
+      return client.publish(connection, url, token).then(() => null, String);
     }
-    own.fragment = () => {
-      const wanted = (line) => /^(m=|a=mid:|a=ice-)/.test(line);
-      const [first] = connection.localDescription.sdp.split(/(?=m=)/).slice(1);
-      return `${[...first.split("\r\n").filter(wanted), ...candidates].join("\r\n")}\r\n`;
-    };
-    await connection.setLocalDescription();
-    const offer = connection.localDescription.sdp;
-    const created = await own.ask("POST", `/${kind}?name=${kind}`, "application/sdp", offer);
-    if (created.status !== 201) return `${created.status} ${await created.text()}`;
-    Object.assign(own, { at: created.headers.get("Location"), tag: created.headers.get("ETag"), answer: await created.text() });
-    await connection.setRemoteDescription({ type: "answer", sdp: own.answer });
-    if (connection.iceGatheringState !== "complete") await new Promise((done) => { connection.onicegatheringstatechange = done; });
-    const patched = await own.ask("PATCH", own.at, "application/trickle-ice-sdpfrag", own.fragment(), own.tag);
-    return patched.status === 204 ? null : `PATCH: ${patched.status} ${await patched.text()}`;
-  }, [kind, token]);
-  return { page, error };
+    for (const media of ["audio", "video"]) connection.addTransceiver(media, { direction: "recvonly" });
+    return client.view(connection, url, token).then(() => null, String);
+  }, [kind, base, token]);
+  return { page, asked, error };
 }
 
-/** Begins ICE anew; returns what went wrong. */
-const restart = (page) => page.evaluate(async () => {
-  const { connection, ask, at, tag, fragment, answer } = window.session;
-  connection.restartIce();
-  await connection.setLocalDescription();
-  const answered = await ask("PATCH", at, "application/trickle-ice-sdpfrag", fragment(), "*");
-  const part = await answered.text();
-  if (answered.status !== 200 || answered.headers.get("ETag") === tag) return `${answered.status} ${part}`;
-  const value = (name) => part.match(new RegExp(`^a=${name}:.*$`, "m"))[0];
-  const sdp = ["ice-ufrag", "ice-pwd"].reduce((text, name) => text.replace(new RegExp(`^a=${name}:.*$`, "gm"), value(name)), answer);
-  return connection.setRemoteDescription({ type: "answer", sdp }).then(() => null, String);
-});
-
 const look = (page) => page.evaluate(async () => {
-  const { connection, ask, streams } = window.session;
-  const stats = [...(await connection.getStats()).values()];
+  const { connection, token, streams } = window.session;
+  const stats = connection.connectionState === "closed" ? [] : [...(await connection.getStats()).values()];
   const frames = stats.find((one) => one.type === "inbound-rtp" && one.kind === "video")?.framesDecoded ?? 0;
-  const sent = stats.filter((one) => one.type === "outbound-rtp").map((one) => one.framesSent ?? 0);
-  const { members } = await (await ask("GET", "/state")).json();
+  const sent = stats.filter((one) => one.type === "outbound-rtp").reduce((sum, one) => sum + (one.framesSent ?? 0), 0);
+  const { members } = await (await fetch("/state", { headers: { Authorization: `Bearer ${token}` } })).json();
   return { frames, sent, state: connection.connectionState, streams: streams.size, members: members.map((one) => [one.name, one.layers]) };
 });
 
@@ -70,19 +47,21 @@ export async function rows(context, address, check, until) {
     whep: (now) => now.frames > 25 && now.streams === 1,
   };
   for (const [kind, holds] of Object.entries(goes)) {
-    const { page, error } = await open(context, address, kind);
-    check(`Chromium opens a session of ${kind}`, error === null, error);
-    const [seen] = await until(30, () => look(page), holds);
-    check(`media of ${kind} go`, holds(seen), seen);
-    const wrong = await restart(page);
-    check(`ICE of ${kind} begins anew`, wrong === null, wrong);
-    const total = (now) => now.frames + now.sent.reduce((sum, one) => sum + one, 0);
-    const before = total(await look(page));
-    const [after] = await until(30, () => look(page), (now) => now.state === "connected" && total(now) > before + 25);
-    check(`and media of ${kind} go on`, after.state === "connected" && total(after) > before + 25, [before, after]);
-    const left = await page.evaluate(async () => (await window.session.ask("DELETE", window.session.at)).status);
+    const { page, asked, error } = await open(context, address, kind);
+    check(`a client of ${kind} opens a session`, error === null, error);
+    const [before] = await until(30, () => look(page), holds);
+    check(`media of ${kind} go`, holds(before), before);
+    const wrong = await page.evaluate(() => window.session.client.restart().then(() => null, String));
+    const more = (now) => now.state === "connected" && now.frames + now.sent > before.frames + before.sent + 50;
+    const [after] = await until(30, () => look(page), more);
+    check(`and go on after ICE began anew`, wrong === null && more(after), [wrong, before, after]);
+    await page.evaluate(() => window.session.client.stop());
     const [gone] = await until(10, () => look(page), (now) => !own(now, kind));
-    check(`${kind} leaves`, left === 200 && !own(gone, kind), [left, gone.members]);
+    check(`${kind} leaves`, !own(gone, kind), gone.members);
+    // whip-whep 1.2.0 does not read the ETag of a session of WHEP: If-Match is missing until ICE began anew.
+    const statuses = ["POST 201", kind === "whip" ? "PATCH 204" : "PATCH 428", "PATCH 200", "DELETE 200"];
+    const known = asked.every((one) => [...statuses, "PATCH 204"].includes(one)) && statuses.every((one) => asked.includes(one));
+    check(`all requests of ${kind} are answered as the text says`, known, asked);
     await page.close();
   }
 }
