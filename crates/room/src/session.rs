@@ -94,7 +94,7 @@ pub enum PatchError {
     #[error("If-Match is missing: it names the ETag of the ICE session, or *")]
     Untagged,
     /// The client means another ICE session.
-    #[error("If-Match names another ICE session than the present one")]
+    #[error("If-Match names another ICE session than the present one; * begins ICE anew")]
     Outdated,
     /// ICE cannot begin anew.
     #[error("{0}")]

@@ -218,6 +218,7 @@ fn a_publisher_and_a_player_meet_begin_ice_anew_and_leave() {
     let address = publisher.socket.local_addr().expect("an address");
     let renewed = publisher.synthetic.renew(address).expect("an offer").to_sdp_string();
     let body = fragment(value(&renewed, "ice-ufrag"), value(&renewed, "ice-pwd"));
+    assert_eq!(room.patch(&session, Some(&tag), &body).status, 412, "a restart ends whatever there is");
     let restarted = room.patch(&session, Some("*"), &body);
     assert_eq!((restarted.status, restarted.kind), (200, FRAGMENT), "{}", text(&restarted));
     let part = text(&restarted);
@@ -300,6 +301,9 @@ fn what_the_texts_do_not_have_is_refused_with_their_status() {
     let sound = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:pcm\r\na=sendonly\r\na=rtpmap:0 PCMU/8000\r\n";
     assert_eq!(refused("/whip", &(offer.clone() + sound)), said("a section cannot be used"));
     assert_eq!(room.names(), [""; 0]);
+    // A client that can only be that of DTLS (section 4.4.4).
+    let active = room.post("/whip", &offer.replace("a=setup:actpass", "a=setup:active"));
+    assert!(active.status == 201 && text(&active).contains("a=setup:passive"), "{}", text(&active));
     // Both ways is one way.
     let both = offer
         .replace("a=sendonly", "a=rtpmap:49 flexfec-03/90000\r\na=fmtp:49 repair-window=1\r\na=sendrecv");

@@ -81,8 +81,8 @@ impl Session {
         id.is_some()
     }
 
-    /// Takes a fragment of SDP for a seat if the tags that the client names have that of its ICE session: another user begins ICE anew, and is
-    /// answered; the seat's own adds candidates, which this end does not need.
+    /// Takes a fragment of SDP for a seat if the tags that the client names have that of its ICE session. Another user begins ICE anew, which is
+    /// asked for by the tag `*`, and is answered; the seat's own adds candidates, which this end does not need.
     ///
     /// # Errors
     /// The token seats no participant, no tag is named, or none that is valid, or the new offer is not acceptable.
@@ -101,6 +101,10 @@ impl Session {
         }
         if ice_tag(&peer.offer) == fragment.user {
             return Ok(None);
+        }
+        // RFC 9725 section 4.3.3: whatever ICE session there is ends.
+        if tags.is_none_or(|tags| tags.trim() != "*") {
+            return Err(PatchError::Outdated);
         }
         let offer = fragment.renew(&peer.offer).map_err(JoinError::Offer)?;
         Ok(Some(self.restart(now, token, offer)?))

@@ -78,8 +78,12 @@ impl Web {
         let fragment = Fragment::read(text_of(request, FRAGMENT)?).ok_or_else(|| {
             Answer::refusal(400, "the body is no fragment of SDP with a=ice-ufrag and a=ice-pwd")
         })?;
-        let handle = self.admit(&pass.room, 2)?;
         let tags = request.header("if-match").map(str::to_owned);
+        let handle = match tags.as_deref().map(str::trim) {
+            // It may begin ICE anew.
+            Some("*") => self.admit(&pass.room, 2)?,
+            _ => self.room(&pass.room).map_err(|error| Answer::refusal(503, &error.to_string()))?,
+        };
         let patched = handle.patch(Patch { token: token.to_owned(), tags, fragment });
         match patched.map_err(|why| self.unanswered(&pass.room, why))? {
             Ok(None) => Ok(Answer::new(204, FRAGMENT, "")),
