@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use airbound_room::http::LONGEST_BODY;
-use airbound_room::synthetic::Synthetic;
+use airbound_room::synthetic::{Equipment, Synthetic};
 use airbound_room::token::Role;
 use serde_json::json;
 
@@ -118,5 +118,22 @@ fn a_page_behind_nginx_is_joined_with_bodies_of_any_coding() {
             );
         }
         assert!(proxy.ask("GET /client.js HTTP/1.1", &[]).contains("holdSender"));
+        let equipment = Equipment { camera: 0.4e6, slots: 0, ears: 0, channel: false };
+        let (_, offer) =
+            Synthetic::equipped(Instant::now(), "127.0.0.1:9".parse().expect("an address"), equipment)
+                .expect("an offer");
+        let offer = offer.to_sdp_string().into_bytes();
+        let authorized = |line: &str| format!("{line} HTTP/1.1\r\nAuthorization: Bearer {token}");
+        let head = format!(
+            "{}\r\nContent-Type: application/sdp\r\nTransfer-Encoding: chunked",
+            authorized("POST /whip")
+        );
+        let created = proxy.ask(&head, &[format!("{:x}\r\n", offer.len()).as_bytes(), &offer, end]);
+        let session = created
+            .lines()
+            .find_map(|line| line.strip_prefix("location: "))
+            .unwrap_or_else(|| panic!("{name}: {created}"));
+        let ended = proxy.ask(&authorized(&format!("DELETE {session}")), &[]);
+        assert!(created.starts_with("HTTP/1.1 201") && ended.starts_with("HTTP/1.1 200"), "{name}: {ended}");
     }
 }
