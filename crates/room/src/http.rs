@@ -77,7 +77,7 @@ impl Request {
     /// It is no request, too long, or does not arrive in time.
     pub fn read(connection: &mut TcpStream) -> Result<Self, HttpError> {
         let until = Instant::now() + PATIENCE;
-        let (mut arriving, mut part) = (Arriving::default(), [0; 4096]);
+        let (mut arriving, mut part, mut told) = (Arriving::default(), [0; 4096], false);
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || connection.set_read_timeout(Some(left)).is_err() {
@@ -89,6 +89,11 @@ impl Request {
             };
             if let Some(request) = arriving.take(&part[..count])? {
                 return Ok(request);
+            }
+            if !told && arriving.is_expected() {
+                told = true;
+                // A connection that ended is found out by the next read.
+                let _ = connection.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
             }
         }
     }
@@ -115,6 +120,10 @@ impl Request {
         for field in head.headers {
             let value = std::str::from_utf8(field.value).map_err(|_| HttpError::Malformed)?;
             headers.push((field.name.to_ascii_lowercase(), value.to_owned()));
+        }
+        if version == 0 {
+            // RFC 9110 section 10.1.1.
+            headers.retain(|(name, _)| name != "expect");
         }
         let named = |name: &str| {
             headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value).collect::<Vec<_>>()
@@ -151,6 +160,14 @@ struct Arriving {
 }
 
 impl Arriving {
+    /// Whether the client waits to be told that it may send its body, as curl does before one in chunks.
+    fn is_expected(&self) -> bool {
+        let expects = |request: &Request| {
+            request.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue"))
+        };
+        self.head.as_ref().is_some_and(|(request, _)| expects(request))
+    }
+
     fn take(&mut self, part: &[u8]) -> Result<Option<Request>, HttpError> {
         self.bytes.extend_from_slice(part);
         let (request, length) = match &mut self.head {

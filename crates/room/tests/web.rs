@@ -110,6 +110,31 @@ fn a_request_that_trickles_is_given_up_after_ten_seconds() {
 }
 
 #[test]
+fn a_client_that_waits_is_told_to_send_its_body() {
+    let web = web();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || web.serve(&listener));
+    let ask = |version: &str| {
+        let mut stream = TcpStream::connect(address).expect("the page");
+        let head = format!(
+            "POST /leave HTTP/{version}\r\nHost: {address}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("asked");
+        let mut told = [0; 25];
+        if version == "1.1" {
+            stream.read_exact(&mut told).expect("an answer");
+            assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        stream.write_all(b"no").expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        assert!(text.starts_with("HTTP/1.1 204"), "{text}");
+    };
+    ["1.1", "1.0"].into_iter().for_each(ask);
+}
+
+#[test]
 fn a_connection_too_many_is_told_so() {
     let web = web();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");

@@ -62,7 +62,8 @@ impl Way {
     /// The answer as these clients want it: one transport for RTP and RTCP (RFC 8858), and one stream of media.
     pub(crate) fn widen(self, answer: &str) -> String {
         let mut whole = String::new();
-        for line in answer.lines() {
+        // RFC 8830 has no list of streams any more.
+        for line in answer.lines().filter(|line| !line.starts_with("a=msid-semantic:")) {
             match line.strip_prefix("a=msid:").and_then(|value| value.split_once(' ')) {
                 Some((_, track)) => whole += &format!("a=msid:room {track}\r\n"),
                 None => whole += &format!("{line}\r\n"),
