@@ -30,8 +30,10 @@ pub enum Request {
     Join(Box<Join>, Sender<Result<Joined, JoinError>>),
     /// Answers a new offer of the seat of a resume token.
     Restart(String, Box<SdpOffer>, Sender<Result<SdpAnswer, JoinError>>),
-    /// Ends a seat, and says whether there was one.
-    Leave(String, Sender<bool>),
+    /// Ends a seat.
+    Leave(String),
+    /// Ends a seat for good, and says whether there was one.
+    End(String, Sender<bool>),
     /// Takes a fragment of SDP for the seat of a resume token, with the tags that its client names.
     Patch(Box<Patch>, Sender<Result<Option<SdpAnswer>, PatchError>>),
     /// Changes the policy.
@@ -131,12 +133,12 @@ impl Handle {
         self.answered(|reply| Request::Restart(token, Box::new(offer), reply))
     }
 
-    /// Ends the seat of a resume token; returns whether there was one.
+    /// Ends the seat of a resume token for good; returns whether there was one.
     ///
     /// # Errors
     /// The room has ended, or does not answer in time.
-    pub fn leave(&self, token: String) -> Result<bool, Unanswered> {
-        self.answered(|reply| Request::Leave(token, reply))
+    pub fn end(&self, token: String) -> Result<bool, Unanswered> {
+        self.answered(|reply| Request::End(token, reply))
     }
 
     /// Takes a fragment of SDP for a seat.
@@ -180,9 +182,10 @@ fn run(
                     // The asker may have given up; its next offer is answered again.
                     let _ = reply.send(session.restart(Instant::now(), &token, *offer));
                 }
-                Ok(Request::Leave(token, reply)) => {
+                Ok(Request::Leave(token)) => session.leave(Instant::now(), &token),
+                Ok(Request::End(token, reply)) => {
                     // The asker may have given up, which a seat that ends does not mind.
-                    let _ = reply.send(session.leave(Instant::now(), &token));
+                    let _ = reply.send(session.end(Instant::now(), &token));
                 }
                 Ok(Request::Patch(patch, reply)) => {
                     let Patch { token, tags, fragment } = *patch;

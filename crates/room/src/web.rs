@@ -231,11 +231,9 @@ impl Web {
             ("POST", "/leave") => {
                 let token = String::from_utf8_lossy(&request.body).into_owned();
                 let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-                let handle =
-                    request.asked("room").and_then(|room| rooms.get(room)).map(|open| open.handle.clone());
-                drop(rooms);
-                // A room that has ended, or is late, has no seat to keep.
-                let _ = handle.map(|handle| handle.leave(token));
+                if let Some(open) = request.asked("room").and_then(|room| rooms.get(room)) {
+                    open.handle.ask(Ask::Leave(token));
+                }
                 Answer::new(204, "text/plain", "")
             }
             _ => Answer::refusal(404, "there is no such page"),

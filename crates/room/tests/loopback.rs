@@ -84,14 +84,14 @@ fn a_seat_ends_at_once_by_its_token_and_a_panic_ends_one_room_only() {
     let (room, other) = (start(), start());
     let mut clients = vec![Client::new(&room, "one", 2), Client::new(&other, "two", 2)];
     run(&mut clients, Duration::from_secs(1));
-    assert_eq!(room.leave("token of one".to_owned()), Ok(true));
+    assert!(room.ask(Request::Leave("token of one".to_owned())));
     run(&mut clients, Duration::from_millis(1200));
     assert_eq!((room.published().members, other.published().members), (0, 1));
     assert!(room.ask(Request::Panic));
     let until = Instant::now() + Duration::from_secs(20);
-    while room.leave(String::new()).is_ok() {
+    while room.ask(Request::Leave(String::new())) {
         assert!(Instant::now() < until, "the room has ended");
         thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(other.leave(String::new()), Ok(false), "the other has not");
+    assert!(other.ask(Request::Leave(String::new())), "the other has not");
 }

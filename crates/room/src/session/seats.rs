@@ -73,12 +73,20 @@ impl Session {
         (1..u16::MAX).map(ClientId).find(|id| !taken(id)).unwrap_or(ClientId(0))
     }
 
-    /// Ends the seat of a resume token at once, as a page does when it is closed; returns whether there is one.
-    pub fn leave(&mut self, now: Instant, token: &str) -> bool {
+    /// Ends the seat of a resume token at once, as a page does when it is closed.
+    pub fn leave(&mut self, now: Instant, token: &str) {
         self.now = now;
-        let id = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id);
-        id.into_iter().for_each(|id| self.part(id, "left"));
-        id.is_some()
+        if let Some(id) = self.peers.values().find(|peer| peer.resume == token).map(|peer| peer.id) {
+            self.part(id, "left");
+        }
+    }
+
+    /// Ends the seat of a resume token for good; returns whether there was one that could be taken again.
+    pub fn end(&mut self, now: Instant, token: &str) -> bool {
+        self.leave(now, token);
+        let before = self.left.len();
+        self.left.retain(|(left, ..)| left != token);
+        self.left.len() < before
     }
 
     /// Takes a fragment of SDP for a seat if the tags that the client names have that of its ICE session. Another user begins ICE anew, which is

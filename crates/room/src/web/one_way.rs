@@ -107,7 +107,7 @@ impl Web {
     fn end(&self, request: &Request, token: &str) -> Result<Answer, Answer> {
         let pass = self.pass(request)?;
         let handle = self.room(&pass.room).map_err(|error| Answer::refusal(503, &error.to_string()))?;
-        match handle.leave(token.to_owned()).map_err(|why| self.unanswered(&pass.room, why))? {
+        match handle.end(token.to_owned()).map_err(|why| self.unanswered(&pass.room, why))? {
             true => Ok(Answer::new(200, SDP, "")),
             false => Err(Answer::refusal(404, &PatchError::Gone.to_string())),
         }
