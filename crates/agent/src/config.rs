@@ -10,7 +10,7 @@ use std::str::FromStr;
 use airbound_control::link::LawConfig;
 use airbound_control::link::law::InnerQueue;
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig, WqmConfig};
-use airbound_units::{BitRate, Span};
+use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::{Engine, EngineConfig, Protected, WindowConfig};
@@ -211,20 +211,40 @@ impl LawSettings {
         self.limit_h - LawConfig::default().overhead
     }
 
-    fn check(&self) -> Result<(), AgentError> {
-        let wrong = |key: &str, value: String, allowed: &str| {
-            AgentError::Value(format!("law.{key} is {value}; allowed is {allowed}"))
+    fn check(&self) -> Result<(), ConfigError> {
+        let (limit_q, limit_h, tries) = (self.limit_q, self.limit_h, self.tries);
+        let (least, most) = (Span::from_millis(1), Span::from_millis(50));
+        ConfigError::check(
+            (least..=Span::from_secs(10)).contains(&limit_q),
+            "law.limit-q",
+            limit_q,
+            "1 ms to 10 s",
+        )?;
+        ConfigError::check((least..=most).contains(&limit_h), "law.limit-h", limit_h, "1 ms to 50 ms")?;
+        ConfigError::check((1..=30).contains(&tries), "law.tries", tries, "1 to 30")
+    }
+}
+
+/// A value that is wrong: its key in the file, and a sentence that begins with it.
+#[derive(Debug)]
+struct Wrong {
+    key: String,
+    problem: String,
+}
+
+impl From<ConfigError> for Wrong {
+    /// Keys of a demand are those of its rule; queues name theirs without their table.
+    fn from(error: ConfigError) -> Self {
+        let ConfigError::OutOfRange { key, value, allowed } = error else {
+            return Self { key: String::new(), problem: error.to_string() };
         };
-        if !(Span::from_millis(1)..=Span::from_secs(10)).contains(&self.limit_q) {
-            return Err(wrong("limit-q", self.limit_q.to_string(), "1 ms to 10 s"));
-        }
-        if !(Span::from_millis(1)..=Span::from_millis(50)).contains(&self.limit_h) {
-            return Err(wrong("limit-h", self.limit_h.to_string(), "1 ms to 50 ms"));
-        }
-        if !(1..=30).contains(&self.tries) {
-            return Err(wrong("tries", self.tries.to_string(), "1 to 30"));
-        }
-        Ok(())
+        let (table, rest) = key.split_once('.').unwrap_or((key, ""));
+        let key = match table {
+            "demand" => format!("protect.{rest}"),
+            "law" | "window" | "protect" | "watchdog" | "hold-packets" | "time-limit" => key.to_owned(),
+            _ => format!("queue.{key}"),
+        };
+        Self { problem: format!("{key} is {value}; allowed is {allowed}"), key }
     }
 }
 
@@ -299,29 +319,26 @@ impl Config {
     /// # Errors
     /// A value is out of range, or two values contradict each other.
     pub fn check(&self) -> Result<(), AgentError> {
+        self.first_wrong().map_err(|wrong| AgentError::Value(wrong.problem))
+    }
+
+    /// The first value that is out of range, or contradicts another.
+    fn first_wrong(&self) -> Result<(), Wrong> {
         self.law.check()?;
-        if !(Span::from_millis(200)..=Span::from_secs(10)).contains(&self.watchdog) {
-            return Err(AgentError::Value(format!(
-                "watchdog is {}; allowed is 200 ms to 10 s",
-                self.watchdog
-            )));
-        }
+        let watchdogs = Span::from_millis(200)..=Span::from_secs(10);
+        ConfigError::check(watchdogs.contains(&self.watchdog), "watchdog", self.watchdog, "200 ms to 10 s")?;
         if self.mechanism != Mechanism::Auto && self.scheme != Scheme::Wqm {
-            return Err(AgentError::Value(format!(
-                "mechanism applies to scheme wqm only; the scheme is {}",
-                self.scheme.name()
-            )));
+            let problem =
+                format!("mechanism applies to scheme wqm only; the scheme is {}", self.scheme.name());
+            return Err(Wrong { key: "mechanism".to_owned(), problem });
         }
         for (place, rule) in self.rules.iter().enumerate() {
             if self.rules.iter().take(place).any(|other| other.name == rule.name) {
-                return Err(AgentError::Value(format!(
-                    "protect.name {:?} occurs twice; names of rules are unique",
-                    rule.name
-                )));
+                let problem = format!("protect.name {:?} occurs twice; names of rules are unique", rule.name);
+                return Err(Wrong { key: "protect.name".to_owned(), problem });
             }
         }
-        Engine::new(self.engine(), 0)?;
-        Ok(())
+        Ok(Engine::new(self.engine(), 0).map(drop)?)
     }
 
     /// Whether packets may go through: it is not switched off, and eBPF may count what is below.

@@ -121,6 +121,19 @@ mod tests {
     }
 
     #[test]
+    fn a_request_costs_others_two_seconds_and_4096_bytes_at_most() {
+        let address = serve(SocketAddr::from(([127, 0, 0, 1], 0)), shared()).expect("loopback");
+        let silent = TcpStream::connect(address).expect("loopback");
+        // Answered while its end has not come, after the silent one's time.
+        let mut endless = TcpStream::connect(address).expect("loopback");
+        endless.write_all(&[b"GET / HTTP/1.1\r\n".as_slice(), &[b'a'; 4096]].concat()).expect("written");
+        let mut answer = [0; 12];
+        endless.read_exact(&mut answer).expect("an answer");
+        assert_eq!(&answer, b"HTTP/1.1 200");
+        drop(silent);
+    }
+
+    #[test]
     fn an_unreachable_agent_is_reported() {
         let nowhere = TcpListener::bind(("127.0.0.1", 0)).expect("loopback").local_addr().expect("bound");
         assert!(status(nowhere).expect_err("closed").contains("cannot reach an agent"));

@@ -50,11 +50,11 @@ async function camera() {
   return stream;
 }
 
-/** Sends a request, again if it does not get through, as over a link that is down for a while. */
+/** Sends a request, again if it does not get through, as over a link that is down for a while, or the server is busy. */
 async function post(path, options) {
   for (let tries = 1; ; tries += 1) {
     const response = await fetch(path, options).catch((error) => { if (tries > 5) throw error; });
-    if (response && (response.status !== 408 || tries > 5)) return response;
+    if (response && (![408, 503].includes(response.status) || tries > 5)) return response;
     status("the request does not get through: trying again");
     await new Promise((done) => setTimeout(done, 1000 * tries));
   }

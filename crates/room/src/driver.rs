@@ -11,7 +11,8 @@ use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use str0m::change::{SdpAnswer, SdpOffer};
 
-use crate::session::{Join, JoinError, Joined, Session};
+use crate::offer::Fragment;
+use crate::session::{Join, JoinError, Joined, PatchError, Session};
 
 /// Longest sleep of the loop, below a second: a request of the page waits no longer.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
@@ -31,10 +32,22 @@ pub enum Request {
     Restart(String, Box<SdpOffer>, Sender<Result<SdpAnswer, JoinError>>),
     /// Ends a seat.
     Leave(String),
+    /// Ends a seat for good, and says whether there was one.
+    End(String, Sender<bool>),
+    /// Takes a fragment of SDP for the seat of a resume token, with the tags that its client names.
+    Patch(Box<Patch>, Sender<Result<Option<SdpAnswer>, PatchError>>),
     /// Changes the policy.
     Policy(RoomPolicy),
     /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
+}
+
+/// A fragment of SDP for the seat of a resume token.
+#[derive(Debug)]
+pub struct Patch {
+    pub(crate) token: String,
+    pub(crate) tags: Option<String>,
+    pub(crate) fragment: Fragment,
 }
 
 /// The reason why a room gives no answer.
@@ -57,6 +70,16 @@ pub struct Published {
     pub members: usize,
 }
 
+impl Published {
+    fn of(session: &Session, name: &str) -> Self {
+        Self {
+            state: session.state().to_string(),
+            metrics: session.metrics(name),
+            members: session.members(),
+        }
+    }
+}
+
 /// A running room.
 #[derive(Debug, Clone)]
 pub struct Handle {
@@ -77,7 +100,7 @@ impl Handle {
         let address = socket.local_addr()?;
         let session = Session::new(config, address, Instant::now()).map_err(io::Error::other)?;
         let (requests, incoming) = mpsc::channel();
-        let published = Arc::new(Mutex::new(Published::default()));
+        let published = Arc::new(Mutex::new(Published::of(&session, name)));
         let (shared, room) = (published.clone(), name.to_owned());
         thread::Builder::new()
             .name(format!("room {name}"))
@@ -108,6 +131,19 @@ impl Handle {
         offer: SdpOffer,
     ) -> Result<Result<SdpAnswer, JoinError>, Unanswered> {
         self.answered(|reply| Request::Restart(token, Box::new(offer), reply))
+    }
+
+    /// Ends the seat of a resume token for good; returns whether there was one.
+    ///
+    /// # Errors
+    /// The room has ended, or does not answer in time.
+    pub fn end(&self, token: String) -> Result<bool, Unanswered> {
+        self.answered(|reply| Request::End(token, reply))
+    }
+
+    /// Takes a fragment of SDP for a seat.
+    pub(crate) fn patch(&self, patch: Patch) -> Result<Result<Option<SdpAnswer>, PatchError>, Unanswered> {
+        self.answered(|reply| Request::Patch(Box::new(patch), reply))
     }
 
     fn answered<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Unanswered> {
@@ -147,6 +183,15 @@ fn run(
                     let _ = reply.send(session.restart(Instant::now(), &token, *offer));
                 }
                 Ok(Request::Leave(token)) => session.leave(Instant::now(), &token),
+                Ok(Request::End(token, reply)) => {
+                    // The asker may have given up, which a seat that ends does not mind.
+                    let _ = reply.send(session.end(Instant::now(), &token));
+                }
+                Ok(Request::Patch(patch, reply)) => {
+                    let Patch { token, tags, fragment } = *patch;
+                    // The asker may have given up; its next fragment is answered again.
+                    let _ = reply.send(session.patch(Instant::now(), &token, tags.as_deref(), &fragment));
+                }
                 Ok(Request::Policy(policy)) => session.set_policy(Instant::now(), policy),
                 Ok(Request::Panic) => panic!("a panic was asked for"),
                 Err(mpsc::TryRecvError::Empty) => break,
@@ -160,12 +205,7 @@ fn run(
         send(&mut session, socket);
         if now >= publish {
             publish = now + PUBLISH;
-            let next = Published {
-                state: session.state().to_string(),
-                metrics: session.metrics(name),
-                members: session.members(),
-            };
-            *published.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            *published.lock().unwrap_or_else(PoisonError::into_inner) = Published::of(&session, name);
         }
         let wait = session.next_deadline().saturating_duration_since(Instant::now());
         if !wait.is_zero() && !readable(socket, wait.min(LONGEST_WAIT)) {
@@ -194,15 +234,20 @@ fn send(session: &mut Session, socket: &UdpSocket) {
 }
 
 #[cfg(test)]
+impl Handle {
+    /// A handle whose room is the receiver of its requests.
+    pub(crate) fn unserved() -> (Self, Receiver<Request>) {
+        let (requests, incoming) = mpsc::channel();
+        (
+            Self { requests, published: Arc::default(), address: SocketAddr::from(([127, 0, 0, 1], 9)) },
+            incoming,
+        )
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A handle whose room is this side of its requests.
-    fn handle() -> (Handle, Receiver<Request>) {
-        let (requests, incoming) = mpsc::channel();
-        let address = SocketAddr::from(([127, 0, 0, 1], 9));
-        (Handle { requests, published: Arc::default(), address }, incoming)
-    }
 
     #[test]
     fn a_room_that_stalls_is_not_taken_for_one_that_has_ended() {
@@ -211,7 +256,7 @@ mod tests {
                 r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#,
             )
         };
-        let (stalled, incoming) = handle();
+        let (stalled, incoming) = Handle::unserved();
         let asked = stalled.restart("x".to_owned(), offer().expect("an offer"));
         assert_eq!(asked.err(), Some(Unanswered::Late));
         drop(incoming);

@@ -346,11 +346,13 @@ fn serve_each<C: io::Read + io::Write + Send + 'static>(
     let callers = std::sync::Arc::new(());
     loop {
         // Mostly a shortage of descriptors.
-        let Ok((read, write)) = accept() else {
+        let Ok((read, mut write)) = accept() else {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
         if std::sync::Arc::strong_count(&callers) > MOST_CALLERS {
+            // A connection that ended needs no answer.
+            let _ = writeln!(write, "{{\"error\":\"there are {MOST_CALLERS} callers already\"}}");
             continue;
         }
         let seat = callers.clone();

@@ -6,11 +6,16 @@ use str0m::format::{Codec, CodecConfig, FormatParams};
 use str0m::media::Frequency;
 
 pub(crate) use answer::{Plan, Stream};
+pub(crate) use one_way::{Fragment, Way, ice_part, ice_tag};
+pub(crate) use section::text_of;
 use section::{Flow, Kind, Section, sections};
 
 mod answer;
+mod one_way;
 mod section;
 
+/// Longest offer with which ICE begins anew by a fragment of it: it is kept as long as the seat.
+pub(crate) const LONGEST_KEPT: usize = 32 << 10;
 /// Most layers of one sender.
 const MOST_RIDS: usize = 3;
 /// Usual names of layers, the smallest first. A name says nothing (RFC 8851 section 3): it is the order until sizes are known.
@@ -37,6 +42,18 @@ pub enum OfferError {
         /// The number of sections that could be used alone.
         sections: usize,
     },
+    /// A client that publishes would receive.
+    #[error("a client of WHIP only sends: its sections are sendonly or sendrecv")]
+    Publishes,
+    /// A client that watches would send.
+    #[error("a client of WHEP only receives: its sections are recvonly or sendrecv")]
+    Watches,
+    /// A client that only publishes or only watches has too many sections.
+    #[error("the offer has several sections of a kind; allowed are one of video and one of audio")]
+    Several,
+    /// A client that only publishes or only watches has a section that cannot be used.
+    #[error("a section cannot be used: video needs VP8, audio Opus, and all are in one a=group:BUNDLE")]
+    Part,
     /// The library for WebRTC does not accept it.
     #[error("the offer is not acceptable: {reason}")]
     Refused {
@@ -126,7 +143,7 @@ pub(crate) struct Adapted {
 /// # Errors
 /// Nothing in it can be used, or its sections have transports of their own.
 pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, OfferError> {
-    let text = offer.to_sdp_string();
+    let text = text_of(offer);
     let (head, mut parts) = sections(&text);
     let group = head.iter().find_map(|line| line.strip_prefix("a=group:BUNDLE"));
     let group: Option<Vec<&str>> = group.map(|mids| mids.split_whitespace().collect());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::room::{EstimateKind, MOST_LAYERS, SenderReason};
 use str0m::Rtc;
+use str0m::change::SdpAnswer;
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
 use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
@@ -13,7 +14,7 @@ use str0m::rtp::Ssrc;
 
 use crate::arrivals::Arrivals;
 use crate::forward::{Continuity, Numbering};
-use crate::offer::{Feedback, Number};
+use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -172,6 +173,10 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) host: bool,
     pub(crate) resume: String,
+    /// Its offer, with the user and the password of ICE as they are now; empty for a long one.
+    pub(crate) offer: String,
+    /// The tag of the ICE session ([`crate::offer::ice_tag`]).
+    pub(crate) tag: String,
     pub(crate) rtc: Rtc,
     pub(crate) due: Instant,
     pub(crate) joined: Instant,
@@ -239,6 +244,8 @@ impl Peer {
             name,
             host,
             resume,
+            offer: String::new(),
+            tag: String::new(),
             rtc,
             due: now,
             joined: now,
@@ -363,6 +370,12 @@ impl Peer {
         let mut places = [0; MOST_LAYERS];
         order.iter().enumerate().for_each(|(place, index)| places[*index] = place);
         Some(places)
+    }
+
+    /// Keeps what belongs to an ICE session: the offer that began it, and the tag of the answer.
+    pub(crate) fn keep(&mut self, offer: String, answer: &SdpAnswer) {
+        self.tag = ice_tag(&answer.to_sdp_string());
+        self.offer = Some(offer).filter(|offer| offer.len() <= LONGEST_KEPT).unwrap_or_default();
     }
 
     /// Gives slots to the sources that are there; a source keeps its slot. Returns whether anything changed.

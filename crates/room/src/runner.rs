@@ -89,7 +89,7 @@ fn ask(host: &str, token: &str, body: &str) -> Result<(SdpAnswer, String), Refus
     let mut text = String::new();
     connection.read_to_string(&mut text).map_err(unreachable)?;
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text.as_str(), ""));
-    if head.is_empty() || head.starts_with("HTTP/1.1 408") {
+    if head.is_empty() || ["HTTP/1.1 408", "HTTP/1.1 503"].iter().any(|status| head.starts_with(status)) {
         return Err(Refusal::Lost(refused("the room refuses", body)));
     }
     if !head.starts_with("HTTP/1.1 200") {

@@ -83,6 +83,24 @@ pub enum JoinError {
     Gone,
 }
 
+/// The reason why a fragment of SDP is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatchError {
+    /// There is no such seat.
+    #[error("this session is gone")]
+    Gone,
+    /// The client names no ICE session.
+    #[error("If-Match is missing: it names the ETag of the ICE session, or *")]
+    Untagged,
+    /// The client means another ICE session.
+    #[error("If-Match names another ICE session than the present one; * begins ICE anew")]
+    Outdated,
+    /// ICE cannot begin anew.
+    #[error("{0}")]
+    Restart(#[from] JoinError),
+}
+
 /// A line of the log.
 #[derive(Debug, Clone)]
 struct Line {

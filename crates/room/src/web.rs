@@ -14,11 +14,13 @@ use serde_json::json;
 use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
-use crate::http::{Answer, HttpError, Request};
-use crate::session::{Join, JoinError};
+use crate::http::{Answer, HttpError, Request, close};
+use crate::session::{Join, JoinError, Joined};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
-/// Connections that are served at the same time.
+mod one_way;
+
+/// Connections that are served at the same time, and as many more that are told so.
 const MOST_CONNECTIONS: usize = 64;
 /// Pause after a connection that could not be accepted: mostly a shortage of descriptors.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -57,8 +59,8 @@ struct Open {
 pub struct Web {
     config: WebConfig,
     rooms: Mutex<BTreeMap<String, Open>>,
-    /// Counted by its owners: each connection has one.
-    busy: Arc<()>,
+    /// Counted by their owners: each connection that is served has one of the first, each that is refused one of the second.
+    seats: [Arc<()>; 2],
 }
 
 /// The body of a request to join.
@@ -102,7 +104,7 @@ impl Web {
     /// Makes a server without rooms.
     #[must_use]
     pub fn new(config: WebConfig) -> Arc<Self> {
-        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), busy: Arc::new(()) })
+        Arc::new(Self { config, rooms: Mutex::new(BTreeMap::new()), seats: Default::default() })
     }
 
     /// A token for a room.
@@ -148,23 +150,30 @@ impl Web {
                 thread::sleep(AGAIN);
                 continue;
             };
-            let seat = self.busy.clone();
-            // One is the server's own.
-            if Arc::strong_count(&seat) > MOST_CONNECTIONS + 1 {
-                continue;
-            }
-            let web = self.clone();
+            // One of each is the server's own.
+            let free = self.seats.iter().position(|seats| Arc::strong_count(seats) <= MOST_CONNECTIONS);
+            let Some(place) = free else { continue };
+            let (seat, web) = (self.seats[place].clone(), self.clone());
             // A thread that does not start, or panics, gives its seat back.
             let _ = thread::Builder::new().name("page".to_owned()).spawn(move || {
                 let _seat = seat;
-                web.answer(&mut connection);
+                if place == 0 {
+                    web.answer(&mut connection);
+                } else {
+                    let answer = Answer::refusal(503, "too many connections are open; try again");
+                    // A connection that ended needs no answer.
+                    let _ = answer.write(&mut connection, false);
+                    close(&mut connection);
+                }
             });
         }
     }
 
     fn answer(&self, connection: &mut TcpStream) {
         let mut only_head = false;
-        let answer = match Request::read(connection) {
+        let request = Request::read(connection);
+        let is_whole = request.is_ok();
+        let answer = match request {
             Ok(request) => {
                 only_head = request.method == "HEAD";
                 self.route(&request)
@@ -176,6 +185,9 @@ impl Web {
         };
         // A connection that ended needs no answer.
         let _ = answer.write(connection, only_head);
+        if !is_whole {
+            close(connection);
+        }
     }
 
     /// Answers one request.
@@ -184,7 +196,10 @@ impl Web {
         if !self.is_own_host(request) {
             return Answer::refusal(403, "this host name is not served here");
         }
-        let page = |kind, text: &str| Answer { status: 200, kind, body: text.as_bytes().to_vec() };
+        if let Some(answer) = self.one_way(request) {
+            return answer;
+        }
+        let page = |kind, text: &str| Answer::new(200, kind, text);
         // RFC 9110, section 9.3.2: the same head.
         let method = if request.method == "HEAD" { "GET" } else { request.method.as_str() };
         match (method, request.path.as_str()) {
@@ -195,24 +210,22 @@ impl Web {
             }
             ("GET", "/page.css") => page("text/css; charset=utf-8", include_str!("../page/page.css")),
             ("GET", "/state") => {
-                self.with_room(request, Role::Guest, |open, _| Answer::json(open.handle.published().state))
+                self.with_room(request, Role::Guest, |open, _| Answer::json(&open.handle.published().state))
             }
-            ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| Answer {
-                status: 200,
-                kind: "text/plain; version=0.0.4",
-                body: open.handle.published().metrics.into_bytes(),
+            ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| {
+                Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
             ("POST", "/join" | "/restart" | "/policy" | "/leave") if !self.is_own_origin(request) => {
                 Answer::refusal(403, "pages of this origin may not ask here")
             }
-            ("POST", "/join") => self.join(request),
-            ("POST", "/restart") => self.restart(request),
+            ("POST", "/join") => self.join(request).unwrap_or_else(|refusal| refusal),
+            ("POST", "/restart") => self.restart(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
                 let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
                     return Answer::refusal(400, "the policy is plain, last-n or plum");
                 };
                 open.handle.ask(Ask::Policy(choice.policy));
-                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+                Answer::new(204, "text/plain", "")
             }),
             // A page that closes can send no header: the resume token is what shows that the seat is its own.
             ("POST", "/leave") => {
@@ -221,7 +234,7 @@ impl Web {
                 if let Some(open) = request.asked("room").and_then(|room| rooms.get(room)) {
                     open.handle.ask(Ask::Leave(token));
                 }
-                Answer { status: 204, kind: "text/plain", body: Vec::new() }
+                Answer::new(204, "text/plain", "")
             }
             _ => Answer::refusal(404, "there is no such page"),
         }
@@ -243,13 +256,17 @@ impl Web {
     }
 
     fn pass(&self, request: &Request) -> Result<Pass, Answer> {
-        let token = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let token = token.ok_or_else(|| Answer::refusal(403, "a token is missing"))?;
+        let bearer = request.header("authorization").and_then(|value| value.split_once(' '));
+        let token =
+            bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
+        // RFC 6750 section 3.
+        let refusal = |sentence: &str, how| Answer::refusal(401, sentence).with("www-authenticate", how);
+        let token = token.ok_or_else(|| refusal("a token is missing", "Bearer"))?;
         let pass = self
             .config
             .secret
             .check(token, unix_time())
-            .map_err(|error| Answer::refusal(403, &error.to_string()))?;
+            .map_err(|error| refusal(&error.to_string(), "Bearer error=\"invalid_token\""))?;
         if is_room_name(&pass.room) { Ok(pass) } else { Err(Answer::refusal(403, "the token names no room")) }
     }
 
@@ -275,58 +292,42 @@ impl Web {
         }
     }
 
-    fn join(&self, request: &Request) -> Answer {
-        let pass = match self.pass(request) {
-            Ok(pass) => pass,
-            Err(refusal) => return refusal,
-        };
-        let Ok(joining) = serde_json::from_slice::<Joining>(&request.body) else {
-            return Answer::refusal(400, "a request to join has a name and an offer");
-        };
-        let Ok(token) = unguessable() else {
-            return Answer::refusal(503, "there is no source of randomness");
-        };
-        let token = hex(&token);
-        let handle = match self.admit(&pass.room, usize::from(pass.role == Role::Host)) {
-            Ok(handle) => handle,
-            Err(refusal) => return refusal,
-        };
-        let host = pass.role == Role::Host;
-        let join = Join {
-            name: joining.name,
-            host,
-            offer: joining.offer,
-            resume: joining.resume,
-            token: token.clone(),
-        };
-        match handle.join(join) {
-            Ok(Ok(joined)) => Answer::json(
-                json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room})
-                    .to_string(),
-            ),
-            Ok(Err(error @ JoinError::Full)) => Answer::refusal(429, &error.to_string()),
-            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
-            Err(why) => self.unanswered(&pass.room, why),
+    fn join(&self, request: &Request) -> Result<Answer, Answer> {
+        let pass = self.pass(request)?;
+        let joining: Joining = serde_json::from_slice(&request.body)
+            .map_err(|_| Answer::refusal(400, "a request to join has a name and an offer"))?;
+        let (joined, token) = self.seat(&pass, joining.name, joining.offer, joining.resume)?;
+        let answer = json!({"id": joined.id, "answer": joined.answer, "resume": token, "room": pass.room});
+        Ok(Answer::json(&answer.to_string()))
+    }
+
+    /// Seats a participant; returns the token of its seat, too.
+    fn seat(
+        &self,
+        pass: &Pass,
+        name: String,
+        offer: SdpOffer,
+        resume: Option<String>,
+    ) -> Result<(Joined, String), Answer> {
+        let token = unguessable().map_err(|_| Answer::refusal(503, "there is no source of randomness"))?;
+        let (token, host) = (hex(&token), pass.role == Role::Host);
+        let handle = self.admit(&pass.room, usize::from(host))?;
+        let joined = handle.join(Join { name, host, offer, resume, token: token.clone() });
+        match joined.map_err(|why| self.unanswered(&pass.room, why))? {
+            Ok(joined) => Ok((joined, token)),
+            Err(error @ JoinError::Full) => Err(Answer::refusal(429, &error.to_string())),
+            Err(error) => Err(Answer::refusal(400, &error.to_string())),
         }
     }
 
-    fn restart(&self, request: &Request) -> Answer {
-        let pass = match self.pass(request) {
-            Ok(pass) => pass,
-            Err(refusal) => return refusal,
-        };
-        let Ok(again) = serde_json::from_slice::<Restarting>(&request.body) else {
-            return Answer::refusal(400, "a request to restart has an offer and the token of a seat");
-        };
-        let handle = match self.admit(&pass.room, 2) {
-            Ok(handle) => handle,
-            Err(refusal) => return refusal,
-        };
-        match handle.restart(again.resume, again.offer) {
-            Ok(Ok(answer)) => Answer::json(json!({"answer": answer}).to_string()),
-            Ok(Err(error)) => Answer::refusal(400, &error.to_string()),
-            Err(why) => self.unanswered(&pass.room, why),
-        }
+    fn restart(&self, request: &Request) -> Result<Answer, Answer> {
+        let pass = self.pass(request)?;
+        let again: Restarting = serde_json::from_slice(&request.body)
+            .map_err(|_| Answer::refusal(400, "a request to restart has an offer and the token of a seat"))?;
+        let restarted = self.admit(&pass.room, 2)?.restart(again.resume, again.offer);
+        let answer = restarted.map_err(|why| self.unanswered(&pass.room, why))?;
+        let answer = answer.map_err(|error| Answer::refusal(400, &error.to_string()))?;
+        Ok(Answer::json(&json!({"answer": answer}).to_string()))
     }
 
     /// Forgets a room that has ended. One that is late goes on: without its handle it would end.
@@ -375,6 +376,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_room_that_is_late_is_kept_and_one_that_has_ended_begins_anew() {
+        let web = Web::new(WebConfig {
+            media: "127.0.0.1".parse().expect("an address"),
+            origins: Vec::new(),
+            room: RoomConfig::default(),
+            secret: Secret::new(b"a secret of the test"),
+        });
+        let (handle, incoming) = Handle::unserved();
+        let open = Open { handle, offers: Default::default(), used: Instant::now() };
+        web.rooms.lock().expect("one thread").insert("blue".to_owned(), open);
+        let token = web.token("blue", Role::Guest, Duration::from_secs(60));
+        let offer = r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#;
+        let ask = |path: &str, rest: &str| {
+            let [host, bearer] = ["localhost".to_owned(), format!("Bearer {token}")];
+            let headers = vec![("host".to_owned(), host), ("authorization".to_owned(), bearer)];
+            let body = format!("{{\"offer\":{offer},{rest}}}").into_bytes();
+            let answer = web.route(&Request {
+                method: "POST".to_owned(),
+                path: path.to_owned(),
+                headers,
+                body,
+                ..Request::default()
+            });
+            (answer.status, String::from_utf8(answer.body).expect("text"))
+        };
+        let late = (503, "the room is busy; try again".to_owned());
+        assert_eq!(ask("/join", r#""name":"x""#), late);
+        assert_eq!(ask("/restart", r#""resume":"x""#), late);
+        // Both came to the room that is there still.
+        assert!(matches!(incoming.try_recv(), Ok(Ask::Join(..))));
+        assert!(matches!(incoming.try_recv(), Ok(Ask::Restart(..))));
+        drop(incoming);
+        let ended = (503, "the room has ended; the next request starts it again".to_owned());
+        assert_eq!(ask("/join", r#""name":"x""#), ended);
+        crate::prepare();
+        assert_eq!(ask("/join", r#""name":"x""#).0, 400, "a room that answers");
+    }
+
+    #[test]
     fn an_empty_room_gives_way_to_another_one() {
         let web = Web::new(WebConfig {
             media: "127.0.0.1".parse().expect("an address"),
@@ -382,16 +422,21 @@ mod tests {
             room: RoomConfig::default(),
             secret: Secret::new(b"a secret of the test"),
         });
-        for number in 0..MOST_ROOMS {
+        for number in 0..16 {
             web.room(&format!("room-{number}")).expect("a room");
         }
         assert!(web.room("one-more").is_err(), "all have just been asked for");
-        if let Some(open) = web.rooms.lock().expect("one thread").get_mut("room-3") {
-            open.used -= EMPTY;
-        }
+        let age = |room: &str, time: u64| {
+            if let Some(open) = web.rooms.lock().expect("one thread").get_mut(room) {
+                open.used -= Duration::from_secs(time);
+            }
+        };
+        age("room-2", 25);
+        assert!(web.room("one-more").is_err(), "none is empty for 30 s");
+        age("room-3", 30);
         web.room("one-more").expect("in place of room-3");
         let rooms = web.rooms.lock().expect("one thread");
-        assert!(rooms.len() == MOST_ROOMS && !rooms.contains_key("room-3"));
+        assert!(rooms.len() == 16 && !rooms.contains_key("room-3"));
     }
 
     #[test]

@@ -102,6 +102,34 @@ fn wrong_lines_are_answered_with_a_sentence_and_end_nothing() {
 }
 
 #[test]
+fn lines_rooms_and_members_are_bounded() {
+    let mut allocator = Allocator::new(RoomConfig::default());
+    let mut ask = |room: &str, inputs: Vec<Value>| {
+        let line = json!({"room": room, "inputs": inputs}).to_string();
+        allocator.answer(&line).map(drop).map_err(|error| error.to_string())
+    };
+    let join = |member: u16| json!({"join": {"member": member}});
+    assert_eq!(ask("0", (0..256).map(join).collect()), Ok(()));
+    assert_eq!(ask("0", vec![join(256)]), Err("there are 256 members already".to_owned()));
+    for room in 1..4096 {
+        assert_eq!(ask(&room.to_string(), Vec::new()), Ok(()));
+    }
+    assert_eq!(ask("one more", Vec::new()), Err("there are 4096 rooms already".to_owned()));
+    let serve = |length: usize| {
+        let mut out = Vec::new();
+        let line = r#"{"room":"a","at":5}"#.to_owned();
+        let served = Allocator::new(RoomConfig::default())
+            .serve((line.clone() + &" ".repeat(length - line.len() - 1) + "\n").as_bytes(), &mut out);
+        (served.is_ok(), String::from_utf8(out).expect("text"))
+    };
+    assert!(serve(1 << 20).1.starts_with(r#"{"room":"a""#));
+    assert_eq!(
+        serve((1 << 20) + 1),
+        (false, "{\"error\":\"a line has at most 1048576 bytes\"}\n".to_owned())
+    );
+}
+
+#[test]
 fn a_time_of_another_unit_is_refused_and_the_room_goes_on() {
     let mut allocator = Allocator::new(RoomConfig::default());
     let joined =

@@ -194,6 +194,37 @@ fn payloads_and_messages_that_mean_nothing_cost_nobody_else() {
 }
 
 #[test]
+fn messages_are_bounded_in_length_and_number() {
+    let mut world = three();
+    let leave = r#"{"t":"leave"}"#;
+    let long = leave.to_owned() + &" ".repeat(4097 - leave.len());
+    world.guests[0].synthetic.say(&long);
+    (0..20).for_each(|_| world.guests[1].synthetic.say("{}"));
+    world.guests[1].synthetic.say(leave);
+    world.run_until(13.0);
+    assert_eq!(world.session.members(), 3, "a byte more than 4 KiB, and more than 20 messages at once");
+    world.guests[0].synthetic.say(&long[..4096]);
+    // Its own reports are two or three of the twenty.
+    (0..16).for_each(|_| world.guests[1].synthetic.say("{}"));
+    world.guests[1].synthetic.say(leave);
+    world.run_until(14.0);
+    assert_eq!(world.session.members(), 1);
+}
+
+#[test]
+fn a_claimed_uplink_counts_up_to_four_times_what_arrives() {
+    let mut world = three();
+    for step in 0..40 {
+        world.guests[1].synthetic.say(r#"{"t":"up","estimate":9e8}"#);
+        world.run_until(12.0 + f64::from(step) * 0.05);
+    }
+    let state = world.session.state();
+    let up = |key: &str| state["members"][1]["up"][key].as_f64().expect("a rate");
+    let share = up("estimate") / up("rate");
+    assert!((2.0..=4.5).contains(&share), "{share}: {}", state["members"][1]["up"]);
+}
+
+#[test]
 fn payload_types_with_two_meanings_end_nothing() {
     let mut world = three();
     let address = "10.2.0.1:4000".parse().expect("an address");

@@ -22,6 +22,24 @@ fn any_bytes_are_a_request_or_an_error() {
         if let Ok(Some(request)) = Request::parse(&whole) {
             assert_eq!(request.header("host"), Some("x"));
         }
+        let _ = Request::parse(&[CHUNKED, bytes].concat());
+    });
+}
+
+const CHUNKED: &[u8] = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+#[test]
+fn any_body_arrives_as_it_was_in_chunks_of_any_size() {
+    bolero::check!().with_type::<(Vec<u8>, u8)>().for_each(|(body, size)| {
+        let mut whole = CHUNKED.to_vec();
+        for chunk in body.chunks(usize::from(*size) + 1) {
+            whole.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            whole.extend_from_slice(chunk);
+            whole.extend_from_slice(b"\r\n");
+        }
+        whole.extend_from_slice(b"0\r\n\r\n");
+        let request = Request::parse(&whole).expect("valid").expect("complete");
+        assert_eq!(request.body, *body);
     });
 }
 

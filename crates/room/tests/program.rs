@@ -1,10 +1,12 @@
 //! The program: input that it refuses.
 
 use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// A new path for a file of one test.
 fn path(name: &str) -> PathBuf {
@@ -37,6 +39,32 @@ fn a_secret_that_others_may_read_or_write_is_refused() {
     fs::remove_file(&secret).expect("removed");
 }
 
+/// A running allocator, and where it listens.
+fn allocator(arguments: &[&str]) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_airbound-room"));
+    let mut program =
+        command.arg("allocator").args(arguments).stdout(Stdio::piped()).spawn().expect("the program");
+    let mut said = String::new();
+    BufReader::new(program.stdout.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    (program, said.trim().strip_prefix("allocator on ").expect("an address").to_owned())
+}
+
+#[test]
+fn a_caller_too_many_is_told_so() {
+    let (mut program, address) = allocator(&["--listen", "127.0.0.1:0"]);
+    let callers: Vec<TcpStream> = (0..65).map(|_| TcpStream::connect(&address).expect("a caller")).collect();
+    let first = |caller: &TcpStream| {
+        let mut line = String::new();
+        BufReader::new(caller).read_line(&mut line).expect("a line");
+        line
+    };
+    assert_eq!(first(&callers[64]), "{\"error\":\"there are 64 callers already\"}\n");
+    (&callers[63]).write_all(b"{\"room\":\"a\"}\n").expect("asked");
+    assert!(first(&callers[63]).starts_with("{\"room\":\"a\""));
+    program.kill().expect("it runs");
+    program.wait().expect("it ended");
+}
+
 #[test]
 fn a_socket_that_another_process_listens_at_is_left_to_it() {
     let socket = path("socket");
@@ -45,5 +73,10 @@ fn a_socket_that_another_process_listens_at_is_left_to_it() {
     assert_eq!(code, Some(2));
     assert!(error.contains("another process listens at"), "{error}");
     drop(listener);
+    // The socket that is left is replaced, and this user's alone.
+    let (mut program, _) = allocator(&["--socket", socket.to_str().expect("UTF-8")]);
+    assert_eq!(fs::metadata(&socket).expect("a socket").permissions().mode() & 0o777, 0o600);
+    program.kill().expect("it runs");
+    program.wait().expect("it ended");
     fs::remove_file(&socket).expect("it is there");
 }

@@ -1,6 +1,9 @@
 //! The page's requests: tokens, roles, origins, host names.
 
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use airbound_room::http::Request;
 use airbound_room::token::{Role, Secret};
@@ -9,7 +12,7 @@ use airbound_senders::conference::room::RoomConfig;
 
 use crate::world::prepare;
 
-fn web() -> std::sync::Arc<Web> {
+pub(crate) fn web() -> std::sync::Arc<Web> {
     prepare();
     Web::new(WebConfig {
         media: "127.0.0.1".parse().expect("an address"),
@@ -19,7 +22,7 @@ fn web() -> std::sync::Arc<Web> {
     })
 }
 
-fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
     let mut all = vec![("host".to_owned(), "127.0.0.1:8088".to_owned())];
     for (name, value) in headers {
         all.retain(|(known, _)| known != name);
@@ -40,8 +43,8 @@ fn the_state_needs_a_token_and_the_policy_a_host() {
         web.route(&request(method, path, &headers, body)).status
     };
     assert_eq!(status("GET", "/", None, ""), 200);
-    assert_eq!(status("GET", "/state", None, ""), 403);
-    assert_eq!(status("GET", "/state", Some("Bearer blue.host.99999999999.00"), ""), 403);
+    assert_eq!(status("GET", "/state", None, ""), 401);
+    assert_eq!(status("GET", "/state", Some("Bearer blue.host.99999999999.00"), ""), 401);
     assert_eq!(status("GET", "/state", Some(&guest), ""), 200);
     assert_eq!(status("GET", "/metrics", Some(&guest), ""), 200);
     let plain = r#"{"policy":"plain"}"#;
@@ -71,10 +74,86 @@ fn pages_of_other_origins_and_foreign_host_names_are_refused() {
 #[test]
 fn offers_that_are_none_are_refused_and_there_are_not_too_many() {
     let web = web();
-    let token = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(60)));
-    let headers = [("authorization", token.as_str())];
-    let body = r#"{"name":"x","offer":{"type":"offer","sdp":"v=0\r\n"}}"#;
-    let statuses: Vec<u16> =
-        (0..130).map(|_| web.route(&request("POST", "/join", &headers, body)).status).collect();
-    assert!(statuses.iter().all(|status| [400, 429].contains(status)), "{statuses:?}");
+    let bearer = |room, role| format!("Bearer {}", web.token(room, role, Duration::from_secs(60)));
+    let sdp = r#"{"type":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"}"#;
+    let ask = |path, token: &str| {
+        let body = format!(r#"{{"{}":"x","offer":{sdp}}}"#, if path == "/join" { "name" } else { "resume" });
+        web.route(&request("POST", path, &[("authorization", token)], &body)).status
+    };
+    let (guest, host) = (bearer("blue", Role::Guest), bearer("blue", Role::Host));
+    // A minute of each kind: what one uses up leaves the others and other rooms what they have.
+    for (path, token) in [("/join", &guest), ("/join", &host), ("/restart", &guest)] {
+        let statuses: Vec<u16> = (0..121).map(|_| ask(path, token)).collect();
+        assert!(statuses[..120].iter().all(|status| *status == 400), "{path} {statuses:?}");
+        assert_eq!(statuses[120], 429, "{path}");
+    }
+    assert_eq!(ask("/join", &bearer("red", Role::Guest)), 400);
+    let none = r#"{"name":"x","offer":{"type":"offer","sdp":"v=0\r\n"}}"#;
+    assert_eq!(web.route(&request("POST", "/join", &[("authorization", &host)], none)).status, 400);
+}
+
+#[test]
+fn a_request_that_trickles_is_given_up_after_ten_seconds() {
+    let web = web();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("the page");
+    thread::spawn(move || web.serve(&listener));
+    slow.set_read_timeout(Some(Duration::from_millis(200))).expect("an option");
+    let (began, mut status) = (Instant::now(), [0; 12]);
+    while slow.read_exact(&mut status).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no answer");
+        // The first line comes byte by byte.
+        slow.write_all(b"A").expect("the server reads");
+    }
+    assert!(began.elapsed() > Duration::from_secs(9));
+    assert_eq!(&status, b"HTTP/1.1 408");
+}
+
+#[test]
+fn a_client_that_waits_is_told_to_send_its_body() {
+    let web = web();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || web.serve(&listener));
+    let ask = |version: &str| {
+        let mut stream = TcpStream::connect(address).expect("the page");
+        let head = format!(
+            "POST /leave HTTP/{version}\r\nHost: {address}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("asked");
+        let mut told = [0; 25];
+        if version == "1.1" {
+            stream.read_exact(&mut told).expect("an answer");
+            assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        stream.write_all(b"no").expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        assert!(text.starts_with("HTTP/1.1 204"), "{text}");
+    };
+    ["1.1", "1.0"].into_iter().for_each(ask);
+}
+
+#[test]
+fn a_connection_too_many_is_told_so() {
+    let web = web();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || web.serve(&listener));
+    let connect = || TcpStream::connect(address).expect("the page");
+    let ask = |mut stream: TcpStream| {
+        write!(stream, "GET /page.css HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let mut idle: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+    let refused = ask(connect());
+    assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refused}");
+    assert!(refused.ends_with("\r\n\r\ntoo many connections are open; try again"), "{refused}");
+    idle.pop();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !ask(connect()).starts_with("HTTP/1.1 200") {
+        assert!(Instant::now() < until, "a place is free");
+    }
 }

@@ -67,8 +67,8 @@ impl Config {
         let source = Source { file, text };
         let mut keys = source.keys()?;
         let Some(radios) = keys.get_mut().remove("radio") else {
-            let config = source.config(keys)?;
-            config.check().map_err(|error| AgentError::Value(format!("{file}: {error}")))?;
+            let config = source.config(&keys)?;
+            source.check_values(&keys, &config, "")?;
             return Ok(vec![config]);
         };
         source.check(keys.clone())?;
@@ -115,7 +115,8 @@ fn one(
     let line_of = |key: &str| own.get(key).map(|value| value.span().start);
     let (interface, metrics, journal, queue_number) =
         (line_of("interface"), line_of("metrics"), line_of("journal"), line_of("queue-number"));
-    let mut config = source.config(Spanned::new(span, over(top, own)))?;
+    let keys = Spanned::new(span, over(top, own));
+    let mut config = source.config(&keys)?;
     let Some(name) = config.interfaces.first().cloned() else {
         let problem = "radio.interface is missing; a radio names its interface, or a list of them".to_owned();
         return Err(source.at(interface.unwrap_or(start), problem));
@@ -130,7 +131,7 @@ fn one(
         }
         config.radio = Some(radio);
     }
-    config.check().map_err(|error| source.at(start, format!("radio {name}: {error}")))?;
+    source.check_values(&keys, &config, &format!("radio {name}: "))?;
     let twice = |key: &str, place: Option<usize>, value: &str| {
         let problem = format!("radio.{key} {value} occurs twice; each radio has its own");
         Err(source.at(place.unwrap_or(start), problem))
@@ -302,11 +303,15 @@ latency = "10 ms"
         assert!(refusal(&with("scheme = \"fast\"\n")).starts_with("agent.toml:5: unknown variant `fast`"));
         assert_eq!(
             refusal(&with("watchdog = \"1 ms\"\n")),
-            "agent.toml:3: radio b: watchdog is 1 ms; allowed is 200 ms to 10 s"
+            "agent.toml:5: radio b: watchdog is 1 ms; allowed is 200 ms to 10 s"
+        );
+        assert!(
+            refusal(&format!("hold-packets = 0\n{}", with("")))
+                .starts_with("agent.toml:1: radio a: hold-packets is 0")
         );
         assert!(
             refusal(&with("scheme = \"pie\"\nqueue = { kind = \"fifo\" }\n"))
-                .starts_with("agent.toml:3: queue.kind is fifo")
+                .starts_with("agent.toml:6: queue.kind is fifo")
         );
         assert!(
             refusal(&with("[[radio.protect]]\nmatch = \"udp dport x\"\nlatency = \"20 ms\"\n"))

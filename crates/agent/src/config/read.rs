@@ -6,9 +6,9 @@ use airbound_control::queue::{Demand, QueueConfig};
 use airbound_units::{BitRate, Span};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
-use super::{CompletionSource, Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme};
+use super::{CompletionSource, Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme, Wrong};
 use crate::engine::WindowConfig;
 use crate::error::AgentError;
 
@@ -18,8 +18,8 @@ use crate::error::AgentError;
 struct WrittenRule {
     #[serde(default)]
     name: Option<String>,
-    r#match: Spanned<String>,
-    latency: Spanned<Span>,
+    r#match: String,
+    latency: Span,
     #[serde(default)]
     percentile: Option<Percentile>,
     #[serde(default)]
@@ -153,24 +153,26 @@ impl<'a> Source<'a> {
         Written::deserialize(toml::de::Deserializer::from(keys)).map_err(|error| self.toml_error(&error))
     }
 
-    /// The configuration that the keys make, without the check of values that only together are wrong.
-    pub(super) fn config(&self, keys: Spanned<DeTable<'_>>) -> Result<Config, AgentError> {
-        let start = keys.span().start;
-        let written = self.written(keys)?;
-        let scheme =
-            scheme_of(written.scheme, written.queue.as_ref()).map_err(|problem| self.at(start, problem))?;
+    /// The configuration that the keys make, without [`Self::check_values`].
+    pub(super) fn config(&self, keys: &Spanned<DeTable<'_>>) -> Result<Config, AgentError> {
+        let at = |rule, wrong: Wrong| self.at(place(keys, rule, &wrong.key), wrong.problem);
+        let written = self.written(keys.clone())?;
+        let scheme = scheme_of(written.scheme, written.queue.as_ref())
+            .map_err(|problem| at(None, Wrong { key: "queue".to_owned(), problem }))?;
         let mut rules = Vec::new();
         for (number, rule) in written.protect.into_iter().enumerate() {
-            let (place, latency_at) = (rule.r#match.span().start, rule.latency.span().start);
-            let condition = rule.r#match.get_ref().parse();
-            let condition = condition.map_err(|error| self.at(place, format!("protect.match, {error}")))?;
+            let wrong = |key: &str, problem: String| {
+                at(Some(number), Wrong { key: format!("protect.{key}"), problem })
+            };
+            let condition = rule.r#match.parse();
+            let condition = condition.map_err(|error| wrong("match", format!("protect.match, {error}")))?;
             let percentile = rule.percentile.map_or(95.0, Percentile::value);
-            let demand = Demand::new(rule.latency.into_inner(), percentile);
-            let demand = demand.map_err(|error| self.at(latency_at, format!("protect: {error}")))?;
+            let demand = Demand::new(rule.latency, percentile);
+            let demand = demand.map_err(|error| at(Some(number), error.into()))?;
             let name = rule.name.unwrap_or_else(|| format!("rule-{}", number + 1));
             if name.is_empty() || name.len() > 64 || name.contains(['"', '\\', '\n']) {
-                return Err(self.at(
-                    place,
+                return Err(wrong(
+                    "name",
                     "protect.name is invalid; allowed are 1 to 64 bytes without quotes, backslashes and line feeds".to_owned(),
                 ));
             }
@@ -196,6 +198,43 @@ impl<'a> Source<'a> {
             rules,
         })
     }
+
+    /// Checks the ranges of values, and that they are consistent. `before` stands before what is wrong.
+    pub(super) fn check_values(
+        &self,
+        keys: &Spanned<DeTable<'_>>,
+        config: &Config,
+        before: &str,
+    ) -> Result<(), AgentError> {
+        let with = |rules: usize| {
+            let rules = config.rules[..rules].to_vec();
+            Config { rules, ..config.clone() }.first_wrong()
+        };
+        if config.first_wrong().is_ok() {
+            return Ok(());
+        }
+        // The first rule with which there is an error; none for an error of other keys.
+        let counts: Vec<usize> = (0..=config.rules.len()).collect();
+        let count = counts.partition_point(|count| with(*count).is_ok());
+        with(count).map_err(|wrong| {
+            let place = place(keys, count.checked_sub(1), &wrong.key);
+            self.at(place, format!("{before}{}", wrong.problem))
+        })
+    }
+}
+
+/// The place of a key's value, else of what is nearest above it. `rule` is the number of the table `protect` that is meant.
+fn place(keys: &Spanned<DeTable<'_>>, rule: Option<usize>, key: &str) -> usize {
+    let (mut place, mut table) = (keys.span().start, Some(keys.get_ref()));
+    for word in key.split('.') {
+        let Some(mut value) = table.and_then(|table| table.get(word)) else { break };
+        if let (Some(rule), DeValue::Array(rules)) = (rule, value.get_ref()) {
+            value = rules.get(rule).unwrap_or(value);
+        }
+        place = value.span().start;
+        table = value.get_ref().as_table();
+    }
+    place
 }
 
 /// The scheme of a file: `scheme`, or the scheme of `queue.kind`.
@@ -297,7 +336,8 @@ mod tests {
         assert_eq!(engine.window.aggregate, Span::from_micros(2500));
         assert!(config.protects());
         assert!(
-            refusal("law = { limit-h = \"1 us\" }").contains("law.limit-h is 1 us; allowed is 1 ms to 50 ms")
+            refusal("\nlaw = { limit-h = \"1 us\" }")
+                .contains("toml:2: law.limit-h is 1 us; allowed is 1 ms to 50 ms")
         );
     }
 
@@ -313,26 +353,56 @@ mod tests {
         assert!(refusal("[window]\naggregates = 3").starts_with("agent.toml:2: unknown field `aggregates`"));
         assert!(
             refusal("[[protect]]\nmatch = \"udp\"\nlatency = \"20 s\"")
-                .contains("agent.toml:3: protect: demand.latency is 20 s")
+                .contains("agent.toml:3: protect.latency is 20 s")
         );
         assert!(
-            refusal("[[protect]]\nmatch = \"udp\"\nlatency = \"1 ms\"").contains("demand"),
+            refusal("[[protect]]\nmatch = \"udp\"\nlatency = \"1 ms\"")
+                .starts_with("agent.toml:3: protect.latency is 1 ms"),
             "too short for LAST-PQ"
         );
         assert!(
-            refusal("watchdog = \"1 ms\"")
-                .contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s")
+            refusal("\nwatchdog = \"1 ms\"")
+                .contains("agent.toml:2: watchdog is 1 ms; allowed is 200 ms to 10 s")
         );
-        assert!(refusal("mechanism = \"hold\"").contains("mechanism applies to scheme wqm only"));
-        assert!(refusal("hold-packets = 0").contains("hold-packets is 0; allowed is 1 to 65536 packets"));
+        assert!(refusal("\nmechanism = \"hold\"").contains("toml:2: mechanism applies to scheme wqm only"));
+        assert!(
+            refusal("\nhold-packets = 0")
+                .contains("toml:2: hold-packets is 0; allowed is 1 to 65536 packets")
+        );
+        assert_eq!(
+            refusal("[window]\n\npackets = 257"),
+            "agent.toml:3: window.packets is 257; allowed is 1 to 256 packets"
+        );
+        assert_eq!(
+            refusal("[queue]\nkind = \"codel\"\ntarget = \"0 ms\""),
+            "agent.toml:3: queue.target is 0 ms; allowed is more than 0 ms"
+        );
+        // The target contradicts the default of a key that is not there: the line of its table.
+        assert!(
+            refusal("\n[queue]\nkind = \"codel\"\ntarget = \"1 s\"")
+                .starts_with("agent.toml:2: queue.interval is 100 ms")
+        );
+        assert!(
+            refusal("\nscheme = \"pie\"\nqueue.kind = \"fifo\"")
+                .starts_with("agent.toml:3: queue.kind is fifo")
+        );
         assert!(refusal("metrics = \"here\"").contains("metrics is \"here\"; allowed are an address"));
         assert!(refusal("scheme = ").starts_with("agent.toml:1: "));
         assert!(refusal("completions = \"guessed\"").contains("unknown variant `guessed`"));
         let slow = "[[protect]]\nmatch = \"udp\"\nlatency = \"20 ms\"\nrate = \"3 bit/s\"";
-        assert!(refusal(slow).contains("protect.rate is 3 bit/s; allowed is 1 kbit/s to 100 Gbit/s"));
+        assert!(refusal(slow).contains("toml:4: protect.rate is 3 bit/s; allowed is 1 kbit/s to 100 Gbit/s"));
+        let fine = "[[protect]]\nmatch = \"udp\"\nlatency = \"20 ms\"\n";
+        assert!(
+            refusal(&format!("{fine}{slow}\n{fine}")).starts_with("agent.toml:7: protect.rate is 3 bit/s")
+        );
+        assert!(
+            refusal(&fine.repeat(1001))
+                .starts_with("agent.toml:3001: protect is 1001; allowed is at most 1000 rules")
+        );
+        assert!(refusal(&format!("{fine}name = \"\"")).starts_with("agent.toml:4: protect.name is invalid"));
         assert!("red".parse::<Scheme>().expect_err("unknown").contains("allowed are last-pq, linux"));
         let twice = "[[protect]]\nname = \"a\"\nmatch = \"udp\"\nlatency = \"9 ms\"\n";
-        assert!(refusal(&twice.repeat(2)).contains("protect.name \"a\" occurs twice"));
+        assert!(refusal(&twice.repeat(2)).contains("toml:6: protect.name \"a\" occurs twice"));
         for text in ["percentile = 0", "percentile = 100.1", "percentile = -1"] {
             assert!(
                 read("a", &format!("[[protect]]\nmatch = \"udp\"\nlatency = \"9 ms\"\n{text}")).is_err(),

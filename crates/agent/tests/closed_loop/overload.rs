@@ -1,9 +1,10 @@
 //! The engine under traffic that no radio carries: floods, frames to nobody, scans of ports. Protected flows keep their demand.
 
 use super::kernel::{self, World};
-use airbound_agent::engine::{EngineConfig, Protected};
+use airbound_agent::engine::{Engine, EngineConfig, Protected, StationFacts};
+use airbound_agent::snapshot::Snapshot;
 use airbound_control::queue::{Demand, FqCodelAirtimeConfig, LastPqConfig, QueueConfig};
-use airbound_units::{BitRate, Span};
+use airbound_units::{BitRate, Instant, Span};
 
 const MILLISECOND: Span = Span::from_millis(1);
 
@@ -55,6 +56,9 @@ fn a_station_out_of_reach_costs_others_nothing() {
     assert_eq!(delivered, 1000);
     let p95 = world.quantile(Some(0), 0.95);
     assert!(p95 <= Span::from_millis(20), "{p95}");
+    // Until it is stalled.
+    let longest = world.quantile(Some(0), 1.0);
+    assert!(longest <= Span::from_millis(50), "{longest}");
 }
 
 #[test]
@@ -114,21 +118,20 @@ fn a_forged_stream_has_no_more_than_its_rate() {
     assert!(with > 800, "{with} of 1000 beside one over its rate");
 }
 
+fn stations(count: u16) -> Vec<StationFacts> {
+    let facts = |number: u16| StationFacts {
+        station: airbound_linux::MacAddress([2, 0, 0, 0, (number >> 8) as u8, number as u8]),
+        rate: Some(BitRate::from_mbps(65)),
+        aggregates: true,
+        sent: Some(u64::from(number)),
+    };
+    (0..count).map(facts).collect()
+}
+
 #[test]
 fn a_thousand_stations_are_followed_without_traffic() {
-    use airbound_agent::engine::{Engine, StationFacts};
-    use airbound_agent::snapshot::Snapshot;
-    use airbound_units::Instant;
-
     let mut engine = Engine::new(last_pq(4096), 1).expect("valid");
-    let facts: Vec<StationFacts> = (0..1000u16)
-        .map(|number| StationFacts {
-            station: airbound_linux::MacAddress([2, 0, 0, 0, (number >> 8) as u8, number as u8]),
-            rate: Some(BitRate::from_mbps(65)),
-            aggregates: true,
-            sent: Some(u64::from(number)),
-        })
-        .collect();
+    let facts = stations(1000);
     let mut snapshot = Snapshot::default();
     // A second as the event loop has it: stations once, the snapshot four times, twenty turns.
     let mut second = |number: u64| {
@@ -145,4 +148,14 @@ fn a_thousand_stations_are_followed_without_traffic() {
     };
     (1..12).for_each(&mut second);
     assert_eq!(snapshot.stations.len(), 1000);
+}
+
+#[test]
+fn stations_beyond_the_table_are_not_followed() {
+    let mut engine = Engine::new(last_pq(4096), 1).expect("valid");
+    let now = Instant::ZERO + Span::from_secs(1);
+    engine.on_stations(now, &stations(3000));
+    let mut snapshot = Snapshot::default();
+    snapshot.update(now, Instant::ZERO, &engine);
+    assert_eq!(snapshot.stations.len(), 2048);
 }

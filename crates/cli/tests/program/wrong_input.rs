@@ -172,7 +172,7 @@ fn a_configuration_is_checked_without_wifi() {
     assert!(sentence.contains("agent.toml:3: protect.match, "), "{sentence}");
     std::fs::write(place.path("agent.toml"), "watchdog = \"1 ms\"\n").expect("written");
     let sentence = place.refuse(&["agent", "check", "agent.toml"]);
-    assert!(sentence.contains("agent.toml: watchdog is 1 ms; allowed is 200 ms to 10 s"), "{sentence}");
+    assert!(sentence.contains("agent.toml:1: watchdog is 1 ms; allowed is 200 ms to 10 s"), "{sentence}");
 }
 
 #[cfg(target_os = "linux")]

@@ -52,6 +52,11 @@ impl Plan {
         Self { places: parts.iter().map(place).collect(), grouped, mixed, both }
     }
 
+    /// Whether no section is refused.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.places.iter().any(|place| matches!(place, Place::Refused(_)))
+    }
+
     /// Names of the sections on which simulcast arrives and one stream leaves.
     pub(crate) fn both_ways(&self) -> impl Iterator<Item = &str> {
         self.both.iter().map(String::as_str)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use str0m::change::SdpOffer;
 use str0m::format::Codec;
 
 use super::Number;
@@ -42,7 +43,7 @@ impl Flow {
         matches!(self, Self::Both | Self::Receives)
     }
 
-    const fn line(self) -> &'static str {
+    pub(super) const fn line(self) -> &'static str {
         match self {
             Self::Both => "a=sendrecv",
             Self::Sends => "a=sendonly",
@@ -51,7 +52,7 @@ impl Flow {
         }
     }
 
-    fn read(line: &str) -> Option<Self> {
+    pub(super) fn read(line: &str) -> Option<Self> {
         [Self::Both, Self::Sends, Self::Receives, Self::Nothing].into_iter().find(|flow| flow.line() == line)
     }
 }
@@ -76,6 +77,23 @@ pub(super) struct Section<'a> {
     pub(super) rids: Vec<String>,
     /// Rids without a format that is used.
     foreign_rids: Vec<String>,
+}
+
+/// The text of an offer. str0m 0.24 writes a parameter of a format that it does not know as an empty one, and reads nothing after such.
+pub(crate) fn text_of(offer: &SdpOffer) -> String {
+    let mut text = String::new();
+    for line in offer.to_sdp_string().lines() {
+        let Some((format, parameters)) = line.strip_prefix("a=fmtp:").and_then(|value| value.split_once(' '))
+        else {
+            text += &format!("{line}\r\n");
+            continue;
+        };
+        let known: Vec<&str> = parameters.split(';').filter(|one| !one.trim().is_empty()).collect();
+        if !known.is_empty() {
+            text += &format!("a=fmtp:{format} {}\r\n", known.join(";"));
+        }
+    }
+    text
 }
 
 /// The lines before the first section, and the sections.

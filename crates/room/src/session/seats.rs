@@ -3,7 +3,7 @@
 use str0m::media::Mid;
 
 use super::*;
-use crate::offer::{Adapted, Plan, Stream, adapt};
+use crate::offer::{Adapted, Fragment, Plan, Stream, adapt, ice_tag, text_of};
 
 impl Session {
     /// Seats a participant.
@@ -54,6 +54,7 @@ impl Session {
         self.room.join(self.when(), id, 1.0);
         let mut peer = Peer::new(id, name, join.host, join.token, rtc, now);
         (peer.numbers, peer.feedback) = (numbers, feedback);
+        peer.keep(text_of(&join.offer), &answer);
         if feedback == Feedback::Remb {
             // The room's assumption holds until the client contradicts it.
             (peer.downlink.by_client, peer.trial) = (true, self.room.config().start.as_bps() as f64);
@@ -80,6 +81,43 @@ impl Session {
         }
     }
 
+    /// Ends the seat of a resume token for good; returns whether there was one that could be taken again.
+    pub fn end(&mut self, now: Instant, token: &str) -> bool {
+        self.leave(now, token);
+        let before = self.left.len();
+        self.left.retain(|(left, ..)| left != token);
+        self.left.len() < before
+    }
+
+    /// Takes a fragment of SDP for a seat if the tags that the client names have that of its ICE session. Another user begins ICE anew, which is
+    /// asked for by the tag `*`, and is answered; the seat's own adds candidates, which this end does not need.
+    ///
+    /// # Errors
+    /// The token seats no participant, no tag is named, or none that is valid, or the new offer is not acceptable.
+    pub(crate) fn patch(
+        &mut self,
+        now: Instant,
+        token: &str,
+        tags: Option<&str>,
+        fragment: &Fragment,
+    ) -> Result<Option<SdpAnswer>, PatchError> {
+        let peer = self.peers.values().find(|peer| peer.resume == token).ok_or(PatchError::Gone)?;
+        let own = format!("\"{}\"", peer.tag);
+        let named = |tags: &str| tags.split(',').map(str::trim).any(|tag| tag == "*" || tag == own);
+        if !tags.map(named).ok_or(PatchError::Untagged)? {
+            return Err(PatchError::Outdated);
+        }
+        if ice_tag(&peer.offer) == fragment.user {
+            return Ok(None);
+        }
+        // RFC 9725 section 4.3.3: whatever ICE session there is ends.
+        if tags.is_none_or(|tags| tags.trim() != "*") {
+            return Err(PatchError::Outdated);
+        }
+        let offer = fragment.renew(&peer.offer).map_err(JoinError::Offer)?;
+        Ok(Some(self.restart(now, token, offer)?))
+    }
+
     /// Answers a new offer of a seated participant, as after a change of its network (ICE restart); its media go on.
     ///
     /// # Errors
@@ -88,11 +126,13 @@ impl Session {
         self.now = now;
         let seated = self.peers.values_mut().find(|peer| peer.resume == token).ok_or(JoinError::Gone)?;
         let id = seated.id;
+        let text = text_of(&offer);
         let adapted = adapt(&offer, &seated.numbers).map_err(JoinError::Offer)?;
         let mut answered = Err(JoinError::Gone);
         self.mutate(id, |rtc| answered = answer(rtc, adapted.offer, &adapted.plan));
-        if let (true, Some(peer)) = (answered.is_ok(), self.peers.get_mut(&id)) {
+        if let (Ok(answer), Some(peer)) = (&answered, self.peers.get_mut(&id)) {
             peer.numbers = adapted.numbers;
+            peer.keep(text, answer);
             let name = peer.name.clone();
             self.note(format!("{name} changes its network"));
         }

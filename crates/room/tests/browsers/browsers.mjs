@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { rows } from "./foreign.mjs";
+import { rows as oneWay } from "./one-way.mjs";
 import { Browsers, read, wait } from "./participant.mjs";
 
 const [program, browser = "/usr/bin/chromium"] = process.argv.slice(2);
@@ -75,9 +76,10 @@ try {
   const [said] = await until(10, () => ann.locator(".link").filter({ hasText: "Cat" }).innerText(), (text) => text.includes(because));
   check("and the page says so", said.includes(because), said);
   await large(ann).check();
-  const [again, later] = await until(25, encoded, only(2));
+  const [again, later] = await until(60, encoded, only(2));
   check("a layer that is wanted again comes back", again.h, { time: later, ...again });
   await rows(cat.context(), guest, check, until);
+  await oneWay(cat.context(), guest, check, until);
   await cat.close();
 
   await ann.check('input[value="plain"]');
@@ -86,9 +88,12 @@ try {
   check("a guest cannot", await ben.isDisabled('input[value="plum"]'), true);
 
   const id = before.id;
+  let busy = 0;
+  await ben.route("**/join", (route) => { busy += 1; return route.fulfill({ status: 503, body: "the room is busy; try again" }); }, { times: 1 });
   await ben.reload();
   const [back] = await until(25, () => read(ben), (now) => now.state === "connected" && now.frames.some((count) => count > 25));
   check("a reload keeps the seat", back.id === id && back.frames.some((count) => count > 25), [id, back.id, back.frames]);
+  check("although the room is busy at first", busy === 1, busy);
 
   ben.goto("chrome://crash").catch(() => {});
   const [alone, time] = await until(45, () => read(ann), (now) => now.views.length === 0);
