@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: packaging/static.sh FOLDER [PROCESSOR]...
-# Builds the programs airbound and airbound-relay, statically linked, for each processor (x86_64, aarch64, armv7; default: all) in FOLDER as
-# airbound-PROCESSOR and airbound-relay-PROCESSOR. Rust's own linker and musl of Rust's standard library are enough; no C compiler for the target is
+# Builds the programs airbound, airbound-router (the agent alone) and airbound-relay, statically linked, for each processor (x86_64, aarch64,
+# armv7; default: all) in FOLDER as PROGRAM-PROCESSOR; PROGRAMS names fewer. Rust's own linker and musl of Rust's standard library are enough; no C compiler for the target is
 # needed. Where rustup has no such library for armv7, cargo builds it from its source (component rust-src) and zig links it with musl
 # (zig-linker.sh); where one of the two is missing, Debian's cross compiler and glibc take their place. PROFILE (dist) is the profile of cargo.
 set -uo pipefail
@@ -11,6 +11,7 @@ folder=${1:?FOLDER is missing}
 shift
 processors=("$@")
 [ ${#processors[@]} -gt 0 ] || processors=(x86_64 aarch64 armv7)
+read -ra programs <<<"${PROGRAMS:-airbound airbound-router airbound-relay}"
 profile=${PROFILE:-dist}
 cargo=${CARGO:-cargo}
 failed=0
@@ -35,10 +36,12 @@ build() {
     local upper=${2//-/_}
     upper=${upper^^}
     env "CARGO_TARGET_${upper}_LINKER=$3" "CARGO_TARGET_${upper}_RUSTFLAGS=$4" \
-        "$cargo" build --profile "$profile" ${LOCKED:-} --package airbound-cli --package airbound-relay --target "$2" "${@:5}" || return 1
-    install -D -m 0755 "target/$2/$profile/airbound" "$folder/airbound-$1"
-    install -D -m 0755 "target/$2/$profile/airbound-relay" "$folder/airbound-relay-$1"
-    echo "$folder/airbound-$1 $folder/airbound-relay-$1"
+        "$cargo" build --profile "$profile" ${LOCKED:-} --package airbound-cli --features airbound-cli/router --package airbound-relay --target "$2" \
+        "${programs[@]/#/--bin=}" "${@:5}" || return 1
+    for program in "${programs[@]}"; do
+        install -D -m 0755 "target/$2/$profile/$program" "$folder/$program-$1"
+        echo "$folder/$program-$1"
+    done
 }
 
 for processor in "${processors[@]}"; do

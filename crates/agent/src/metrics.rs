@@ -4,7 +4,7 @@ use std::fmt;
 
 use airbound_linux::service::exposition::Family;
 
-use crate::snapshot::{Snapshot, StationRow};
+use crate::snapshot::{LinkRow, Snapshot, StationRow};
 
 /// Reads a metric's value from a station's row; `None` if it is unknown.
 type OfStation = fn(&StationRow) -> Option<f64>;
@@ -162,6 +162,61 @@ fn write(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
     for bound in &snapshot.bounds {
         bounds.sample(&[("station", &bound.station)], bound.total_ms / 1e3)?;
     }
+    write_links(snapshot, out)
+}
+
+/// Reads a metric's value from what nl80211 lists of a station.
+type OfLink = fn(&LinkRow) -> Option<f64>;
+
+/// The families of the collector `wifi_stations` of prometheus-node-exporter-lua 2026.06.05, with its labels: addresses in capitals, as
+/// iwinfo writes them, and no 0 for what is unknown.
+const LINKS: [(&str, &str, &str, OfLink); 9] = [
+    ("wifi_station_signal_dbm", "gauge", "Signal strength of the last frame received.", |row| {
+        row.signal_dbm.map(f64::from)
+    }),
+    ("wifi_station_inactive_milliseconds", "gauge", "Time since the last frame received.", |row| {
+        row.inactive_ms
+    }),
+    (
+        "wifi_station_expected_throughput_kilobits_per_second",
+        "gauge",
+        "Throughput that rate control expects.",
+        |row| row.expected_mbps.map(|mbps| mbps * 1e3),
+    ),
+    ("wifi_station_transmit_kilobits_per_second", "gauge", "PHY rate of the last frame sent.", |row| {
+        row.sent_mbps.map(|mbps| mbps * 1e3)
+    }),
+    ("wifi_station_receive_kilobits_per_second", "gauge", "PHY rate of the last frame received.", |row| {
+        row.received_mbps.map(|mbps| mbps * 1e3)
+    }),
+    ("wifi_station_transmit_packets_total", "counter", "Packets sent to a station.", |row| {
+        row.sent_packets.map(f64::from)
+    }),
+    ("wifi_station_receive_packets_total", "counter", "Packets received from a station.", |row| {
+        row.received_packets.map(f64::from)
+    }),
+    ("wifi_station_transmit_bytes_total", "counter", "Bytes sent to a station.", |row| {
+        row.sent_bytes.map(|bytes| bytes as f64)
+    }),
+    ("wifi_station_receive_bytes_total", "counter", "Bytes received from a station.", |row| {
+        row.received_bytes.map(|bytes| bytes as f64)
+    }),
+];
+
+fn write_links(snapshot: &Snapshot, out: &mut String) -> fmt::Result {
+    let mut count = Family::as_elsewhere(out, "wifi_stations", "gauge", "Stations of an interface.")?;
+    for row in &snapshot.interfaces {
+        count.sample(&[("ifname", &row.interface)], row.stations.len() as f64)?;
+    }
+    for (name, kind, help, value) in LINKS {
+        let mut family = Family::as_elsewhere(out, name, kind, help)?;
+        for interface in &snapshot.interfaces {
+            for row in &interface.stations {
+                let mac = row.station.to_ascii_uppercase();
+                family.sample(&[("ifname", &interface.interface), ("mac", &mac)], value(row))?;
+            }
+        }
+    }
     Ok(())
 }
 
@@ -173,7 +228,7 @@ mod tests {
     use airbound_arguments::reference;
 
     use super::*;
-    use crate::snapshot::RuleView;
+    use crate::snapshot::{InterfaceRow, RuleView};
 
     #[test]
     fn the_reference_page_lists_every_metric() {
@@ -213,6 +268,42 @@ mod tests {
         }
     }
 
+    /// What a router's exporter writes of the same station, by its collector `wifi_stations`.
+    #[test]
+    fn stations_have_the_names_of_the_routers_exporter() {
+        use airbound_linux::MacAddress;
+        use airbound_linux::nl80211::Station;
+        use airbound_units::{BitRate, Span};
+
+        let station = Station {
+            address: MacAddress([2, 0, 0, 0, 0xab, 1]),
+            signal: Some(-61),
+            inactive: Some(Span::from_millis(40)),
+            expected_throughput: Some(BitRate::from_kbps(92_345)),
+            sent_packets: Some(7),
+            received_bytes: Some(5_000_000_000),
+            ..Station::default()
+        };
+        let row = InterfaceRow { interface: "phy0-ap0".to_owned(), stations: vec![LinkRow::from(&station)] };
+        let empty = InterfaceRow { interface: "phy1-ap0".to_owned(), ..InterfaceRow::default() };
+        let text = text(&Snapshot { interfaces: vec![row, empty], ..Snapshot::default() });
+        let samples: Vec<&str> = text.lines().filter(|line| line.starts_with("wifi_")).collect();
+        let labels = "{ifname=\"phy0-ap0\",mac=\"02:00:00:00:AB:01\"}";
+        let of = |name: &str, value: &str| format!("wifi_station_{name}{labels} {value}");
+        assert_eq!(
+            samples,
+            [
+                "wifi_stations{ifname=\"phy0-ap0\"} 1".to_owned(),
+                "wifi_stations{ifname=\"phy1-ap0\"} 0".to_owned(),
+                of("signal_dbm", "-61"),
+                of("inactive_milliseconds", "40"),
+                of("expected_throughput_kilobits_per_second", "92345"),
+                of("transmit_packets_total", "7"),
+                of("receive_bytes_total", "5000000000"),
+            ]
+        );
+    }
+
     #[test]
     fn every_line_is_a_sample_or_a_comment() {
         let snapshot = Snapshot {
@@ -233,11 +324,13 @@ mod tests {
         assert!(text.contains("airbound_demand_seconds{rule=\"a \\\"b\\\"\\\\\"} 0.02\n"));
         assert!(text.contains("airbound_demand_met_ratio{rule=\"a \\\"b\\\"\\\\\"} 0.5\n"));
         assert!(!text.contains("airbound_station_rate_bits_per_second{"), "unknown, so left out");
+        let is_name = |text: &str| text.starts_with("airbound_") || text.starts_with("wifi_station");
         for line in text.lines() {
-            let is_comment = line.starts_with("# HELP airbound_") || line.starts_with("# TYPE airbound_");
+            let is_comment =
+                ["# HELP ", "# TYPE "].iter().any(|word| line.strip_prefix(word).is_some_and(is_name));
             let is_sample = line
                 .rsplit_once(' ')
-                .is_some_and(|(name, value)| name.starts_with("airbound_") && value.parse::<f64>().is_ok());
+                .is_some_and(|(name, value)| is_name(name) && value.parse::<f64>().is_ok());
             assert!(is_comment || is_sample, "{line}");
         }
     }

@@ -1,8 +1,9 @@
 //! The agent's snapshot, the source of the status table, of `--json` and of the metrics.
 
 use airbound_control::frame::DropReason;
+use airbound_linux::nl80211::{Bitrate, Station};
 use airbound_record::LatencyStats;
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Engine, RuleRecord};
@@ -40,6 +41,9 @@ pub struct Snapshot {
     pub protected: Vec<ProtectedView>,
     /// Stations.
     pub stations: Vec<StationRow>,
+    /// The stations of each interface as nl80211 lists them.
+    #[serde(default)]
+    pub interfaces: Vec<InterfaceRow>,
     /// Access categories with something below.
     pub categories: Vec<CategoryRow>,
 }
@@ -181,6 +185,58 @@ pub struct StationRow {
     pub failed: u64,
     /// Packets without a completion.
     pub lost: u64,
+}
+
+/// An interface and its stations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct InterfaceRow {
+    /// Its name.
+    pub interface: String,
+    /// Its stations, by address.
+    pub stations: Vec<LinkRow>,
+}
+
+/// A station as nl80211 lists it. What the driver does not report is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkRow {
+    /// Its address.
+    pub station: String,
+    /// Signal strength of the last frame received, dBm.
+    pub signal_dbm: Option<i8>,
+    /// Time since its last frame.
+    pub inactive_ms: Option<f64>,
+    /// Throughput expected by rate control.
+    pub expected_mbps: Option<f64>,
+    /// Rate of the last frame sent.
+    pub sent_mbps: Option<f64>,
+    /// Rate of the last frame received.
+    pub received_mbps: Option<f64>,
+    /// Packets sent.
+    pub sent_packets: Option<u32>,
+    /// Packets received.
+    pub received_packets: Option<u32>,
+    /// Bytes sent.
+    pub sent_bytes: Option<u64>,
+    /// Bytes received.
+    pub received_bytes: Option<u64>,
+}
+
+impl From<&Station> for LinkRow {
+    fn from(station: &Station) -> Self {
+        let mbps = |rate: Option<Bitrate>| rate.map(|rate| rate.rate.as_mbps_f64());
+        Self {
+            station: station.address.to_string(),
+            signal_dbm: station.signal,
+            inactive_ms: station.inactive.map(Span::as_millis_f64),
+            expected_mbps: station.expected_throughput.map(BitRate::as_mbps_f64),
+            sent_mbps: mbps(station.transmit_rate),
+            received_mbps: mbps(station.receive_rate),
+            sent_packets: station.sent_packets,
+            received_packets: station.received_packets,
+            sent_bytes: station.sent_bytes,
+            received_bytes: station.received_bytes,
+        }
+    }
 }
 
 /// An access category.

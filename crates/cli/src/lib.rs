@@ -8,9 +8,14 @@ mod commands;
 mod error;
 
 use std::ffi::OsString;
+use std::panic::AssertUnwindSafe;
 
 use airbound_console::output;
 use args::Cli;
+#[cfg(target_os = "linux")]
+use args::agent::Router;
+#[cfg(target_os = "linux")]
+use clap::Parser as _;
 use error::CliError;
 
 /// The program that the command is part of.
@@ -25,8 +30,25 @@ pub enum Host {
 /// Does what the command line asks for, prints what comes of it, and returns the exit code. The first of `arguments` is the name
 /// of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, host: Host) -> u8 {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let outcome = match std::panic::catch_unwind(|| run(arguments, host)) {
+    let arguments = arguments.into_iter().collect();
+    outcome(|| match Cli::read(arguments) {
+        Ok(cli) => commands::dispatch(cli, host),
+        Err(error) => Ok(output::usage(&error)?),
+    })
+}
+
+/// The same of the program for routers, which has the agent's commands alone.
+#[cfg(target_os = "linux")]
+pub fn router(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    outcome(|| match Router::try_parse_from(arguments) {
+        Ok(router) => commands::router(router),
+        Err(error) => Ok(output::usage(&error)?),
+    })
+}
+
+/// Runs a command, and prints why it failed.
+fn outcome(command: impl FnOnce() -> Result<(), CliError>) -> u8 {
+    let outcome = match std::panic::catch_unwind(AssertUnwindSafe(command)) {
         Ok(outcome) => outcome,
         // The panic itself has been printed.
         Err(_) => Err(CliError::Panic),
@@ -40,12 +62,5 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, host: Host) -> u8 {
             output::complain(&error);
             error.code()
         }
-    }
-}
-
-fn run(arguments: Vec<OsString>, host: Host) -> Result<(), CliError> {
-    match Cli::read(arguments) {
-        Ok(cli) => commands::dispatch(cli, host),
-        Err(error) => Ok(output::usage(&error)?),
     }
 }

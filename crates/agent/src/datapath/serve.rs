@@ -31,7 +31,7 @@ use crate::control::{self, Asked, Socket};
 use crate::engine::{Arrival, Completion, Engine, Fate, StationFacts};
 use crate::error::AgentError;
 use crate::journal::{Event, Journal};
-use crate::snapshot::{BoundView, Snapshot};
+use crate::snapshot::{BoundView, InterfaceRow, LinkRow, Snapshot};
 
 /// Interval at which stations and their rates are read, and the inverse of the share of time that this may take: the kernel needs up to
 /// 100 us for each station.
@@ -428,6 +428,7 @@ impl<'a> Server<'a> {
     /// Reads the stations and their rates.
     fn read_stations(&mut self, time: Instant) {
         let mut stations: Vec<(u32, Station)> = Vec::new();
+        let mut interfaces = Vec::with_capacity(self.ports.len());
         for port in &self.ports {
             let index = port.wifi.index;
             let read = match self.wireless.stations(index) {
@@ -444,8 +445,12 @@ impl<'a> Server<'a> {
                     _ => None,
                 };
             }
+            let mut rows: Vec<LinkRow> = read.iter().map(LinkRow::from).collect();
+            rows.sort_by(|a, b| a.station.cmp(&b.station));
+            interfaces.push(InterfaceRow { interface: port.interface.name.clone(), stations: rows });
             stations.extend(read.into_iter().map(|station| (index, station)));
         }
+        self.snapshot.interfaces = interfaces;
         // A station that moves from one interface to another is at both for a moment.
         stations.sort_by_key(|(_, station)| station.address);
         stations.dedup_by_key(|(_, station)| station.address);

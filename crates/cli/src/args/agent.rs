@@ -4,8 +4,34 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use airbound_agent::config::{METRICS_PORT, Metrics, Scheme};
+use airbound_console::Verbosity;
 use airbound_units::Span;
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
+
+/// Keeps latency demands on this router's access point.
+#[derive(Debug, Parser)]
+#[command(
+    name = "airbound",
+    version,
+    max_term_width = 100,
+    after_help = "\
+The package for routers has these commands; the others are those of the package for computers.
+
+Exit codes: 0 success, 1 an agent that hung or failed, or a defect, 2 wrong input, or something that the system refuses."
+)]
+pub(crate) struct Router {
+    #[command(subcommand)]
+    pub(crate) command: OnRouter,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OnRouter {
+    /// Keep latency demands on a Linux access point
+    #[command(subcommand)]
+    Agent(Agent),
+}
 
 /// Holds latency demands on this machine's access point.
 #[derive(Debug, Subcommand)]

@@ -42,6 +42,14 @@ fn warn(opened: &Opened, verbosity: Verbosity) {
     }
 }
 
+/// Does what was asked of the program for routers.
+#[cfg(target_os = "linux")]
+pub(crate) fn router(router: crate::args::agent::Router) -> Result<(), CliError> {
+    match router.command {
+        crate::args::agent::OnRouter::Agent(agent) => agent::agent(agent, router.verbosity),
+    }
+}
+
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
     let verbosity = cli.verbosity;

@@ -9,15 +9,18 @@ use crate::netlink::message::{Attribute, Attributes};
 /// `NL80211_STA_INFO_*`.
 mod info {
     pub(super) const INACTIVE_TIME: u16 = 1;
+    pub(super) const RX_BYTES: u16 = 2;
     pub(super) const TX_BYTES: u16 = 3;
     pub(super) const SIGNAL: u16 = 7;
     pub(super) const TX_BITRATE: u16 = 8;
+    pub(super) const RX_PACKETS: u16 = 9;
     pub(super) const TX_PACKETS: u16 = 10;
     pub(super) const TX_RETRIES: u16 = 11;
     pub(super) const TX_FAILED: u16 = 12;
     pub(super) const SIGNAL_AVG: u16 = 13;
     pub(super) const RX_BITRATE: u16 = 14;
     pub(super) const STA_FLAGS: u16 = 17;
+    pub(super) const RX_BYTES64: u16 = 23;
     pub(super) const TX_BYTES64: u16 = 24;
     pub(super) const EXPECTED_THROUGHPUT: u16 = 27;
     pub(super) const TID_STATS: u16 = 31;
@@ -193,6 +196,10 @@ pub struct Station {
     pub sent_bytes: Option<u64>,
     /// Packets sent, counted by mac80211 when the driver dequeues them.
     pub sent_packets: Option<u32>,
+    /// Bytes received.
+    pub received_bytes: Option<u64>,
+    /// Packets received.
+    pub received_packets: Option<u32>,
     /// Tries beyond the first.
     pub retries: Option<u32>,
     /// Packets given up.
@@ -227,6 +234,11 @@ impl Station {
                         attribute.u32().map(|kilobits| BitRate::from_kbps(kilobits.into()));
                 }
                 info::TX_BYTES => station.sent_bytes = station.sent_bytes.or(attribute.u32().map(u64::from)),
+                info::RX_BYTES => {
+                    station.received_bytes = station.received_bytes.or(attribute.u32().map(u64::from));
+                }
+                info::RX_BYTES64 => station.received_bytes = attribute.u64(),
+                info::RX_PACKETS => station.received_packets = attribute.u32(),
                 info::TX_BYTES64 => station.sent_bytes = attribute.u64(),
                 info::TX_PACKETS => station.sent_packets = attribute.u32(),
                 info::TX_RETRIES => station.retries = attribute.u32(),
@@ -286,6 +298,9 @@ mod tests {
         {
             builder.put_u32(kind, number);
         }
+        for kind in [info::RX_BYTES, info::RX_PACKETS] {
+            builder.put_u32(kind, number + 1);
+        }
         builder.put(info::TX_BYTES64, &u64::from(number).to_ne_bytes());
         builder.put_u8(info::SIGNAL, 200);
         let rate = builder.nest(info::TX_BITRATE);
@@ -323,6 +338,8 @@ mod tests {
             messages.filter_map(|message| Station::read(message.attributes(HEADER))).collect();
         assert_eq!(stations.len(), 1000);
         assert_eq!((stations[777].sent_bytes, stations[777].tids.len()), (Some(777), 17));
+        // Where there is no counter of 64 bits, that of 32 counts.
+        assert_eq!((stations[777].received_bytes, stations[777].received_packets), (Some(778), Some(778)));
         assert_eq!(stations[0].transmit_rate.map(|rate| rate.rate), Some(BitRate::from_kbps(866_700)));
     }
 }

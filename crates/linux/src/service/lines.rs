@@ -10,8 +10,12 @@ use std::thread::{self, JoinHandle};
 
 /// Lines that wait for the disk. Further ones are lost, and counted: a slow disk must not hold packets up.
 const WAITING: usize = 4096;
-/// Bytes of a file at which it becomes `FILE.1`, which replaces the one before.
+/// Most bytes of a file, which then becomes `FILE.1` and replaces the one before.
 const LARGEST: u64 = 16 << 20;
+/// The same where files are memory, as below `/var` of a router: two radios have 1 MiB together.
+const LARGEST_IN_MEMORY: u64 = 256 << 10;
+/// File systems in memory (`TMPFS_MAGIC`, `RAMFS_MAGIC` of linux/magic.h).
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// A writer of lines. They are written by a thread of its own, which starts with the first and ends with the writer.
 pub struct LineWriter {
@@ -70,7 +74,17 @@ fn ends_within_a_line(path: &Path) -> bool {
     last != *b"\n"
 }
 
-/// A file for appending that is replaced at [`LARGEST`].
+/// Most bytes of a file, by the file system that it is on.
+fn largest(path: &Path) -> u64 {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The type of the field differs between architectures; these numbers have 32 bits.
+    match rustix::fs::statfs(folder) {
+        Ok(found) if IN_MEMORY.contains(&(found.f_type as u32)) => LARGEST_IN_MEMORY,
+        _ => LARGEST,
+    }
+}
+
+/// A file for appending that is replaced before it has more than `largest` bytes.
 struct Rotated {
     path: PathBuf,
     file: File,
@@ -103,7 +117,8 @@ impl Rotated {
 impl Write for Rotated {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // What is no file, as a pipe, has a length of 0 and is never this long; a file that cannot be renamed grows on.
-        if self.bytes >= self.largest && self.file.metadata()?.is_file() {
+        let is_full = self.bytes > 0 && self.bytes + bytes.len() as u64 > self.largest;
+        if is_full && self.file.metadata()?.is_file() {
             let _ = self.rotate();
         }
         let written = self.file.write(bytes)?;
@@ -129,7 +144,7 @@ impl LineWriter {
     /// The file cannot be opened.
     pub fn open(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path else { return Ok(Self::to(Box::new(io::stderr()))) };
-        Ok(Self::to(Box::new(Rotated::open(path, LARGEST)?)))
+        Ok(Self::to(Box::new(Rotated::open(path, largest(path))?)))
     }
 
     /// Lines to any writer.
@@ -258,7 +273,30 @@ mod tests {
         }
         let read = |name| fs::read_to_string(folder.path().join(name)).expect("a file");
         let (old, new) = (read("journal.1"), read("journal"));
-        assert!(old.len() <= 108 && new.len() <= 108, "{} {}", old.len(), new.len());
+        assert!(old.len() <= 100 && new.len() <= 100, "{} {}", old.len(), new.len());
         assert!(new.ends_with("line 49\n") && old.lines().count() + new.lines().count() >= 13);
+    }
+
+    #[test]
+    fn a_journal_in_memory_has_half_a_mebibyte_at_most() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            println!("SKIPPED: there is no /dev/shm to write to");
+            return;
+        };
+        let path = folder.path().join("journal");
+        if largest(&path) != LARGEST_IN_MEMORY {
+            println!("SKIPPED: /dev/shm is not in memory here");
+            return;
+        }
+        let mut file = Rotated::open(&path, largest(&path)).expect("a file");
+        let line = [b'x'; 300];
+        let most = (0..10_000).map(|_| {
+            file.write_all(&line).expect("written");
+            let bytes = |name| fs::metadata(folder.path().join(name)).map_or(0, |found| found.len());
+            bytes("journal") + bytes("journal.1")
+        });
+        let most = most.max().unwrap_or(0);
+        assert!((2 * LARGEST_IN_MEMORY - 600..=2 * LARGEST_IN_MEMORY).contains(&most), "{most}");
+        assert_eq!(largest(Path::new("/proc/journal")), LARGEST, "no file system in memory");
     }
 }
