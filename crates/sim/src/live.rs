@@ -4,6 +4,8 @@
 //! [`Live::take`] returns the fate and the content of each packet. A downlink flow begins at the server, before the
 //! wire; an uplink flow begins at its station. Simulated traffic runs alongside.
 
+use std::cell::RefCell;
+
 use airbound_control::frame::DropReason;
 use airbound_units::{BitRate, ByteCount, Instant};
 
@@ -82,7 +84,8 @@ impl<C> Live<C> {
         }
         let channel = SharedChannel::alone(seed);
         let (scheme, whole) = (&scenario.scheme, &scenario);
-        let blueprint = Blueprint { scenario: whole, whole, scheme, plugins, seed, channel };
+        let tables = &RefCell::default();
+        let blueprint = Blueprint { scenario: whole, whole, scheme, plugins, seed, tables, channel };
         let mut parts = blueprint.parts()?;
         let endpoint = EndpointId::new(parts.endpoints.len());
         parts.endpoints.push(AnyEndpoint::External(External::default()));

@@ -76,12 +76,14 @@ pub(crate) fn build(
     seed: u64,
     plugins: &Plugins,
 ) -> Result<Built, BuildError> {
+    let tables = RefCell::default();
     if scenario.networks.is_empty() {
         let blueprint = Blueprint {
             scenario,
             whole: scenario,
             scheme,
             plugins,
+            tables: &tables,
             seed,
             channel: SharedChannel::alone(seed),
         };
@@ -113,6 +115,7 @@ pub(crate) fn build(
             whole: scenario,
             scheme: network.scheme.as_ref().unwrap_or(scheme),
             plugins,
+            tables: &tables,
             seed: seed_of(seed, index),
             channel: SharedChannel {
                 number: network.channel,
