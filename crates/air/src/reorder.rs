@@ -28,14 +28,26 @@ impl<T> Reorder<T> {
     /// passed to [`Reorder::receive`].
     #[inline]
     pub fn passes(&mut self, sequence: u64) -> bool {
-        let passes = sequence == self.next && self.held == 0;
+        let passes = self.expects(sequence);
         if passes {
-            self.next += 1;
-            if !self.early.is_empty() {
-                self.early.pop_front();
-            }
+            self.pass(1);
         }
         passes
+    }
+
+    /// Whether an MPDU is in order while none waits.
+    #[inline]
+    #[must_use]
+    pub fn expects(&self, sequence: u64) -> bool {
+        sequence == self.next && self.held == 0
+    }
+
+    /// Accepts the next `count` MPDUs while none waits; the caller delivers them.
+    #[inline]
+    pub fn pass(&mut self, count: u64) {
+        self.next += count;
+        // Only places of missing MPDUs are left.
+        self.early.clear();
     }
 
     /// Takes an MPDU received at `now`, and delivers MPDUs in order. Returns the MPDU if the window has moved past it; mac80211 drops such

@@ -212,6 +212,22 @@ impl FlowLatency {
         }
     }
 
+    /// Adds packets of one aggregate: their latencies, their times in the stages in which they differ, and those in common.
+    pub fn record_aggregate(
+        &mut self,
+        latencies: &[Span],
+        differ: [(Stage, &[Span]); 2],
+        common: [(Stage, Span); 4],
+    ) {
+        self.latency.record_all(latencies);
+        for (stage, spans) in differ {
+            self.stages[stage as usize].record_all(spans);
+        }
+        for (stage, span) in common {
+            self.stages[stage as usize].record_alike(span, latencies.len() as u32);
+        }
+    }
+
     /// Adds a delivered video frame.
     pub fn record_frame(&mut self, latency: Span) {
         self.frames.get_or_insert_with(|| LatencyHistogram::new(Resolution::Fine)).record(latency);

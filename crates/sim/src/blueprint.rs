@@ -1,5 +1,8 @@
 //! The input of a network: a scenario, a scheme, a seed, and its place on a channel.
 
+use std::cell::RefCell;
+
+use airbound_control::rate::RateTables;
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 use airbound_senders::allocation::AllocationConfig;
 
@@ -22,6 +25,8 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) scheme: &'a Scheme,
     pub(crate) plugins: &'a Plugins,
     pub(crate) seed: u64,
+    /// Tables of rates of the transmitters built so far, of all networks.
+    pub(crate) tables: &'a RefCell<RateTables>,
     /// Its place on a channel shared with other networks.
     pub(crate) channel: SharedChannel,
 }

@@ -370,7 +370,7 @@ impl Blueprint<'_> {
             }
             None => {
                 let config: RateConfig = slot_config(rate, "rate")?;
-                let rate = config.build(default, seed)?;
+                let rate = config.build_with(default, seed, &mut self.tables.borrow_mut())?;
                 (Some(config), rate)
             }
         };

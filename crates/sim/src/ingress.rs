@@ -1,8 +1,6 @@
 //! Ingress of one transmitter: its sources, merged in the order of sending, and the wire in front of it.
 
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use airbound_control::frame::{Dropped, FlowId, Payload};
@@ -20,8 +18,8 @@ pub(crate) struct Ingress {
     sources: Vec<(Header, Source)>,
     /// The next packet of all sources; on a tie that of the source declared first.
     next: Option<Turn>,
-    /// The next packets of all other sources.
-    others: BinaryHeap<Reverse<Turn>>,
+    /// The next packets of all other sources, in order: of equal rates, the newest is mostly the last.
+    others: VecDeque<Turn>,
     wire: Wire,
     direct: bool,
     /// Packets on the wire, by category, in order of arrival; and their number.
@@ -46,6 +44,15 @@ impl Turn {
 
     const fn source(self) -> usize {
         self.0 as u32 as usize
+    }
+}
+
+/// Inserts a turn in its place.
+fn line_up(turns: &mut VecDeque<Turn>, turn: Turn) {
+    if turns.back().is_none_or(|last| *last < turn) {
+        turns.push_back(turn);
+    } else {
+        turns.insert(turns.partition_point(|other| *other < turn), turn);
     }
 }
 
@@ -84,7 +91,7 @@ impl Ingress {
         Self {
             sources: Vec::new(),
             next: None,
-            others: BinaryHeap::new(),
+            others: VecDeque::new(),
             direct: wire.is_transparent(),
             wire,
             transit: Default::default(),
@@ -100,8 +107,8 @@ impl Ingress {
 
     pub(crate) fn add(&mut self, header: Header, source: Source) {
         let turn = source.next_departure().map(|at| Turn::new(at, self.sources.len() as u32));
-        self.others.extend(turn.into_iter().chain(self.next.take()).map(Reverse));
-        self.next = self.take_turn(None);
+        turn.into_iter().chain(self.next.take()).for_each(|turn| line_up(&mut self.others, turn));
+        self.next = self.others.pop_front();
         self.sources.push((header, source));
     }
 
@@ -112,12 +119,12 @@ impl Ingress {
     }
 
     fn pick_turn(&mut self, own: Option<Turn>) -> Option<Turn> {
-        let Some(mut top) = self.others.peek_mut() else { return own };
-        match own {
-            Some(own) if own < top.0 => Some(own),
-            Some(own) => Some(std::mem::replace(&mut *top, Reverse(own)).0),
-            None => Some(PeekMut::pop(top).0),
+        if own.is_some_and(|own| self.others.front().is_none_or(|first| own < *first)) {
+            return own;
         }
+        let first = self.others.pop_front();
+        own.into_iter().for_each(|own| line_up(&mut self.others, own));
+        first
     }
 
     /// The earliest possible arrival of a packet of `category`.
@@ -181,9 +188,10 @@ impl Ingress {
             .sources
             .iter()
             .zip(0..)
-            .filter_map(|((_, source), index)| Some(Reverse(Turn::new(source.next_departure()?, index))));
+            .filter_map(|((_, source), index)| Some(Turn::new(source.next_departure()?, index)));
         self.others = turns.collect();
-        self.next = self.take_turn(None);
+        self.others.make_contiguous().sort_unstable();
+        self.next = self.others.pop_front();
     }
 
     /// Makes the sources send all packets due by `until`.

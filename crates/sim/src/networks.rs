@@ -1,5 +1,7 @@
 //! The networks of a scenario: builds their simulations, and numbers what is theirs over the run.
 
+use std::cell::RefCell;
+
 use airbound_record::{Direction, NetworkSummary};
 
 use crate::blueprint::{Blueprint, SharedChannel};
@@ -26,12 +28,14 @@ pub(crate) fn build(
     seed: u64,
     plugins: &Plugins,
 ) -> Result<Built, BuildError> {
+    let tables = RefCell::default();
     if scenario.networks.is_empty() {
         let blueprint = Blueprint {
             scenario,
             whole: scenario,
             scheme,
             plugins,
+            tables: &tables,
             seed,
             channel: SharedChannel::alone(seed),
         };
@@ -63,6 +67,7 @@ pub(crate) fn build(
             whole: scenario,
             scheme: network.scheme.as_ref().unwrap_or(scheme),
             plugins,
+            tables: &tables,
             seed: seed_of(seed, index),
             channel: SharedChannel {
                 number: network.channel,

@@ -8,7 +8,7 @@ use super::custom::CustomRate;
 use super::fixed::{Fixed, FixedConfig};
 use super::ideal::{Ideal, IdealConfig};
 use super::llra::{Llra, LlraConfig};
-use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig};
+use super::minstrel_ht::{MinstrelHt, MinstrelHtConfig, RateTables};
 use super::thompson::{Thompson, ThompsonConfig};
 use super::{Capabilities, LinkStats, RateControl, RateReport};
 use crate::error::ConfigError;
@@ -56,11 +56,24 @@ impl RateConfig {
     /// # Errors
     /// A value of the configuration or of `capabilities` is out of range.
     pub fn build(&self, capabilities: &Capabilities, seed: u64) -> Result<AnyRate, ConfigError> {
+        self.build_with(capabilities, seed, &mut RateTables::default())
+    }
+
+    /// The same, with the tables of rate controls built before.
+    ///
+    /// # Errors
+    /// A value of the configuration or of `capabilities` is out of range.
+    pub fn build_with(
+        &self,
+        capabilities: &Capabilities,
+        seed: u64,
+        tables: &mut RateTables,
+    ) -> Result<AnyRate, ConfigError> {
         Ok(match self {
             Self::Fixed(config) => AnyRate::Fixed(Fixed::new(config.clone(), capabilities)?),
             Self::Ideal(config) => AnyRate::Ideal(Ideal::new(config.clone(), capabilities)?),
             Self::MinstrelHt(config) => {
-                AnyRate::MinstrelHt(MinstrelHt::new(config.clone(), capabilities, seed)?)
+                AnyRate::MinstrelHt(MinstrelHt::with_tables(config.clone(), capabilities, seed, tables)?)
             }
             Self::Llra(config) => AnyRate::Llra(Llra::new(config.clone(), capabilities)?),
             Self::Thompson(config) => AnyRate::Thompson(Thompson::new(config.clone(), capabilities, seed)?),

@@ -17,7 +17,7 @@ pub use custom::{CustomRate, RateDecider};
 pub use fixed::{Fixed, FixedConfig, StationRate};
 pub use ideal::{Ideal, IdealConfig};
 pub use llra::{Llra, LlraConfig};
-pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig, SampleSpacing};
+pub use minstrel_ht::{MinstrelHt, MinstrelHtConfig, RateTables, SampleSpacing};
 pub use thompson::{Thompson, ThompsonConfig};
 
 use airbound_units::{BitRate, Decibel, Instant};

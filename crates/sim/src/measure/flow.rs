@@ -210,7 +210,7 @@ impl FlowMeter {
     }
 
     #[inline]
-    fn payload(&self, packet: &Packet) -> ByteCount {
+    pub(super) fn payload(&self, packet: &Packet) -> ByteCount {
         packet.size() - ByteCount::new(self.flow.headers)
     }
 
@@ -280,6 +280,39 @@ impl FlowMeter {
     pub(super) fn on_window_latency(&mut self, latency: Span) {
         if self.reported && self.samples.add_to_window(latency) {
             self.enter_samples();
+        }
+    }
+
+    /// Notes `packets` datagrams of `payload` in all at their destination, in the measured time.
+    pub(super) fn on_arrivals(&mut self, packets: u64, payload: ByteCount) {
+        self.whole_run.delivered += packets;
+        self.on_goodput(payload, true);
+    }
+
+    /// Notes packets sent in the measured time and acknowledged at `completed`: their latencies over the air, and those that `record` adds.
+    pub(super) fn on_measured_alike(
+        &mut self,
+        completed: Instant,
+        wifi: &[Span],
+        record: impl FnOnce(&mut FlowLatency),
+    ) {
+        self.measured.delivered += wifi.len() as u64;
+        if !self.reported {
+            return;
+        }
+        if self.keeps_latency {
+            self.wifi.record_all(wifi);
+            record(&mut self.latency);
+        }
+        if let Some(demand) = &mut self.demand {
+            wifi.iter().for_each(|latency| demand.on_completion(completed, *latency));
+        }
+    }
+
+    /// Adds the latencies of packets to the time series.
+    pub(super) fn on_window_latencies(&mut self, latencies: &[Span]) {
+        if self.reported {
+            self.window.latency.record_all(latencies);
         }
     }
 

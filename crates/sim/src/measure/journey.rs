@@ -70,6 +70,11 @@ impl Journeys {
         );
     }
 
+    /// Whether no packet is on its way behind a relay.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes the record of a packet that has arrived or is lost.
     pub(super) fn take(&mut self, flow: FlowId, number: u64) -> Option<Journey> {
         if self.0.is_empty() { None } else { self.0.remove(&(flow, number)) }

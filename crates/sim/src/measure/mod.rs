@@ -1,5 +1,6 @@
 //! Meters: the counters of a run, and the events for observers.
 
+mod aggregate;
 mod air;
 mod demand;
 mod exchange;

@@ -71,6 +71,10 @@ impl Network {
         let all = arrived == AckBitmap::first(done.descriptor.mpdus.len());
         let tries = done.transmissions.min(255) as u8;
         let in_order = self.parts.transmitters[one.node.index()].block_ack[done.descriptor.category.index()];
+        if all && in_order && self.receive_plain(one, done, agreement) {
+            self.arrivals = arrivals;
+            return;
+        }
         let mut sensed = std::mem::take(&mut self.sensed);
         let mut companions = 0;
         let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
@@ -124,6 +128,35 @@ impl Network {
         }
         sensed.clear();
         self.sensed = sensed;
+    }
+
+    /// [`Network::receive`] of a whole aggregate of one flow, in order, at its destination, if its packets are only counted. Returns whether
+    /// they are.
+    fn receive_plain(&mut self, one: &OnAir, done: &InHardware, agreement: AgreementId) -> bool {
+        let descriptor = &done.descriptor;
+        let [first, .., last] = descriptor.mpdus.as_slice() else { return false };
+        let flow = &self.parts.flows[first.packet.flow.0 as usize];
+        let to = flow.ends_at();
+        let packets = descriptor.mpdus.len() as u64;
+        let buffer = &mut self.recipients[agreement.index()].reorder;
+        if flow.endpoint.is_some()
+            || flow.is_sensed
+            || to == ACCESS_POINT
+            || to != first.packet.to
+            || last.sequence != first.sequence + (packets - 1)
+            || !buffer.expects(first.sequence)
+        {
+            return false;
+        }
+        let reception = one.timing.reception();
+        let sizes = descriptor.mpdus.iter().map(|mpdu| mpdu.size);
+        let ends = mpdu_ends(sizes, descriptor.aggregated, descriptor.psdu);
+        let counted =
+            self.parts.meters.on_aggregate(one, &descriptor.mpdus, ends.map(|end| reception.of(end)));
+        if counted {
+            buffer.pass(packets);
+        }
+        counted
     }
 
     /// Reports the transmission of packets to the endpoints that sent them here, which send more after the exchange.

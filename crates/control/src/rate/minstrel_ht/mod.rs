@@ -39,6 +39,7 @@ use self::sampling::SampleTable;
 use self::station::{Shared, Station};
 pub use self::statistics::Average;
 use self::statistics::SCALE;
+pub use self::table::RateTables;
 use self::table::{AVERAGE_PACKET, RateTable};
 use super::stations::Stations;
 use super::{Capabilities, RateControl, RateReport};
@@ -154,8 +155,7 @@ pub struct MinstrelHt {
     order: SampleTable,
     /// Rates of stations without reported capabilities.
     table: Arc<RateTable>,
-    /// The tables of all capabilities seen, which many stations share.
-    tables: Vec<(Capabilities, Arc<RateTable>)>,
+    tables: RateTables,
     stations: Stations<Station>,
     /// Latest time observed.
     now: Instant,
@@ -171,13 +171,26 @@ impl MinstrelHt {
         capabilities: &Capabilities,
         seed: u64,
     ) -> Result<Self, ConfigError> {
+        Self::with_tables(config, capabilities, seed, &mut RateTables::default())
+    }
+
+    /// The same, with the tables of rate controls built before.
+    ///
+    /// # Errors
+    /// A value of `config` or of `capabilities` is out of range.
+    pub fn with_tables(
+        config: MinstrelHtConfig,
+        capabilities: &Capabilities,
+        seed: u64,
+        tables: &mut RateTables,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
-        let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
+        let table = tables.of(capabilities)?;
         Ok(Self {
             config,
             overheads: Overheads::new(),
             order: SampleTable::new(seed),
-            tables: vec![(capabilities.clone(), Arc::clone(&table))],
+            tables: tables.clone(),
             table,
             stations: Stations::default(),
             now: Instant::ZERO,
@@ -193,14 +206,7 @@ impl MinstrelHt {
         station: StationId,
         capabilities: &Capabilities,
     ) -> Result<(), ConfigError> {
-        let table = match self.tables.iter().find(|(known, _)| known == capabilities) {
-            Some((_, table)) => Arc::clone(table),
-            None => {
-                let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
-                self.tables.push((capabilities.clone(), Arc::clone(&table)));
-                table
-            }
-        };
+        let table = self.tables.of(capabilities)?;
         let shared = Shared { config: &self.config, overheads: &self.overheads, order: &self.order };
         self.stations.set(station, Station::new(table, self.now, shared));
         Ok(())

@@ -1,8 +1,11 @@
 //! The rates of a station in groups, and the duration of an average packet at each.
 
+use std::sync::Arc;
+
 use airbound_wifi::rate::{Format, Legacy, Rate};
 
-use crate::rate::RateSet;
+use crate::error::ConfigError;
+use crate::rate::{Capabilities, RateSet};
 
 /// Slots in a group, one for each MCS. The kernel has 10 (`MCS_GROUP_RATES`); HE has 12.
 pub(super) const SLOTS: usize = 12;
@@ -67,6 +70,21 @@ pub(super) struct RateTable {
     /// The initial best rate: the slowest of the most modern format.
     pub(super) start: RateId,
     start_rate: Rate,
+}
+
+/// The tables of all capabilities seen, which the rate controls of a scenario and their stations share.
+#[derive(Debug, Clone, Default)]
+pub struct RateTables(Vec<(Capabilities, Arc<RateTable>)>);
+
+impl RateTables {
+    pub(super) fn of(&mut self, capabilities: &Capabilities) -> Result<Arc<RateTable>, ConfigError> {
+        if let Some((_, table)) = self.0.iter().find(|(known, _)| known == capabilities) {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(RateTable::new(&capabilities.rate_set()?));
+        self.0.push((capabilities.clone(), Arc::clone(&table)));
+        Ok(table)
+    }
 }
 
 /// Rank of a format in the order of groups.
