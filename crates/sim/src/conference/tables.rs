@@ -125,21 +125,24 @@ impl Window {
 
     /// Its row; the next one begins.
     fn end(&mut self, window_start: Instant, flow: u32, length: Span) -> SeriesRow {
-        let latency = std::mem::replace(&mut self.latency, LatencyHistogram::new(Resolution::Coarse));
+        let latency = &self.latency;
         let quantile = |quantile: f64| latency.quantile(quantile).map(Span::as_millis_f64);
-        let mbps = |bytes: &mut u64| std::mem::take(bytes) as f64 * 8e-6 / length.as_secs_f64();
-        SeriesRow {
+        let mbps = |bytes: u64| bytes as f64 * 8e-6 / length.as_secs_f64();
+        let row = SeriesRow {
             window_start,
             flow,
-            offered_mbps: mbps(&mut self.offered),
-            goodput_mbps: mbps(&mut self.arrived),
+            offered_mbps: mbps(self.offered),
+            goodput_mbps: mbps(self.arrived),
             latency_p50_ms: quantile(0.5),
             latency_p95_ms: quantile(0.95),
             latency_max_ms: (latency.count() > 0).then(|| latency.max().as_millis_f64()),
-            dropped: std::mem::take(&mut self.dropped),
+            dropped: self.dropped,
             queue_packets: self.waiting,
             phy_rate_mbps: None,
             airtime_share: 0.0,
-        }
+        };
+        (self.offered, self.arrived, self.dropped) = (0, 0, 0);
+        self.latency.clear();
+        row
     }
 }
