@@ -33,18 +33,19 @@ pub struct Conference {
     pub clients: Vec<Client>,
 }
 
-/// The transport of a session's streams, named by its congestion control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// The transport of a session's streams, named by its congestion control. Plum's testbed has TCP with BBR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionTransport {
-    /// TCP with BBR, as in Plum's testbed.
-    Bbr,
-    /// TCP with CUBIC.
-    Cubic,
-    /// TCP with Reno.
-    Reno,
+    /// TCP.
+    Tcp(Congestion),
     /// RTP with Google congestion control, as between browsers.
     Gcc,
+}
+
+impl Serialize for SessionTransport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl SessionTransport {
@@ -52,11 +53,19 @@ impl SessionTransport {
     #[must_use]
     pub const fn congestion(self) -> Option<Congestion> {
         match self {
-            Self::Bbr => Some(Congestion::Bbr),
-            Self::Cubic => Some(Congestion::Cubic),
-            Self::Reno => Some(Congestion::Reno),
+            Self::Tcp(congestion) => Some(congestion),
             Self::Gcc => None,
         }
+    }
+
+    fn name(self) -> &'static str {
+        self.congestion().map_or("gcc", Congestion::name)
+    }
+
+    /// All transports, each with its name.
+    fn choices() -> Vec<(&'static str, Self)> {
+        let tcp = Congestion::ALL.iter().map(|congestion| Self::Tcp(*congestion));
+        tcp.chain([Self::Gcc]).map(|transport| (transport.name(), transport)).collect()
     }
 
     /// Whether a session over it can have this policy.
@@ -161,12 +170,6 @@ impl Conference {
             Some(Value::Text(word)) if word == "ample" => None,
             Some(_) => Some(speed(&section, "server").map_err(|error| error.or("\"ample\""))?),
         };
-        let transports = [
-            ("bbr", SessionTransport::Bbr),
-            ("cubic", SessionTransport::Cubic),
-            ("reno", SessionTransport::Reno),
-            ("gcc", SessionTransport::Gcc),
-        ];
         let mut clients: Vec<Client> = Vec::new();
         for entry in section.tables("client")? {
             for client in read_clients(&entry, stations, queue)? {
@@ -189,7 +192,11 @@ impl Conference {
         Ok(Some(Self {
             server,
             delay: section.ranged("delay", Span::from_millis(10), Span::ZERO..=Span::from_secs(10))?,
-            transport: section.choice("congestion", SessionTransport::Bbr, &transports)?,
+            transport: section.choice(
+                "congestion",
+                SessionTransport::Tcp(Congestion::Bbr),
+                &SessionTransport::choices(),
+            )?,
             encoder: read_encoder(&section.table("encoder")?)?,
             clients,
         }))

@@ -561,8 +561,9 @@ fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Res
         Some(flow) => Err(top.table("scheme")?.wrong(
             "sender",
             format!(
-                "is \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
-                flow.name
+                "is \"gcc\", but flow {} is TCP; give it congestion = {}",
+                flow.name,
+                scheme::tcp_senders("\"")
             ),
         )),
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::ScenarioError;
 use super::flow::{self, Flow};
 use super::node::{Node, Value, shortened};
-use super::scheme::Scheme;
+use super::scheme::{Scheme, tcp_senders};
 use super::section::{Section, nearest};
 use super::station::{self, MOST_STATIONS, Station};
 use super::{Scenario, relay};
@@ -231,8 +231,10 @@ pub(super) fn refuse_gcc_for_tcp(
             return Err(top.wrong(
                 "network",
                 format!(
-                    "{} sends with \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
-                    network.name, flow.name
+                    "{} sends with \"gcc\", but flow {} is TCP; give it congestion = {}",
+                    network.name,
+                    flow.name,
+                    tcp_senders("\"")
                 ),
             ));
         }

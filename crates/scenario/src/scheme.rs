@@ -39,28 +39,56 @@ pub fn check_law(queue: &Slot, rate: &Slot) -> Result<(), String> {
     ))
 }
 
-/// Kinds that may fill a slot, and the check of their parameters.
+/// Kinds that may fill a slot, each with its meaning, and the check of their parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Choices {
-    pub(super) kinds: &'static [&'static str],
+    kinds: &'static [(&'static str, &'static str)],
     /// Checks the parameters.
     check: fn(&Slot) -> Result<(), String>,
 }
 
-/// The queues of `control`, and Law.
-const QUEUE_KINDS: [&str; QueueConfig::KINDS.len() + 1] = {
-    let mut kinds = [LAW; QueueConfig::KINDS.len() + 1];
+impl Choices {
+    /// The names of the kinds.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        self.kinds.iter().map(|(name, _)| *name)
+    }
+
+    /// The names in a row, each between `quote`.
+    fn listed(self, quote: &str) -> String {
+        self.names().map(|name| format!("{quote}{name}{quote}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// All words that choose a kind, each with its meaning: a kind is followed by its variants.
+    pub(super) fn words(self) -> Vec<(&'static str, &'static str)> {
+        let variants = |kind| VARIANTS.iter().filter(move |variant| variant.kind == kind);
+        let of = |(kind, meaning): &(&'static str, &'static str)| {
+            let own = variants(*kind).map(|variant| (variant.name, variant.meaning));
+            std::iter::once((*kind, *meaning)).chain(own).collect::<Vec<_>>()
+        };
+        self.kinds.iter().flat_map(of).collect()
+    }
+}
+
+/// `kinds` of another crate, and `more`.
+const fn with<const N: usize>(
+    kinds: &[(&'static str, &'static str)],
+    more: &[(&'static str, &'static str)],
+) -> [(&'static str, &'static str); N] {
+    let mut all = [("", ""); N];
     let mut place = 0;
-    while place < QueueConfig::KINDS.len() {
-        kinds[place] = QueueConfig::KINDS[place];
+    while place < N {
+        all[place] = if place < kinds.len() { kinds[place] } else { more[place - kinds.len()] };
         place += 1;
     }
-    kinds
-};
+    all
+}
 
-/// The kinds of queue.
+/// The kinds of queue: those of `control`, and Law.
 pub(super) const QUEUES: Choices = Choices {
-    kinds: &QUEUE_KINDS,
+    kinds: &with::<{ QueueConfig::KINDS.len() + 1 }>(
+        QueueConfig::KINDS,
+        &[(LAW, "a time limit, and rate control in one")],
+    ),
     check: |slot| {
         if slot.is_law() {
             return slot.law_config().and_then(|config| config.check().map_err(|error| error.to_string()));
@@ -69,12 +97,11 @@ pub(super) const QUEUES: Choices = Choices {
         config.check().map_err(|error| error.to_string())
     },
 };
-/// The kinds of queue at a shaper: those that know nothing of Wi-Fi.
-pub(super) const SHAPER_QUEUES: Choices =
-    Choices { kinds: &["fifo", "codel", "pie", "fq-codel"], check: QUEUES.check };
-/// The kinds of rate control.
+/// The kinds of queue at a shaper.
+pub(super) const SHAPER_QUEUES: Choices = Choices { kinds: QueueConfig::WIRED, check: QUEUES.check };
+/// The kinds of rate control: those of `control`, and Law.
 pub(super) const RATES: Choices = Choices {
-    kinds: &["fixed", "ideal", "minstrel-ht", "llra", "thompson", LAW],
+    kinds: &with::<{ RateConfig::KINDS.len() + 1 }>(RateConfig::KINDS, &[(LAW, "with queue = \"law\"")]),
     check: |slot| match slot.is_law() {
         true if slot.parameters.is_empty() => Ok(()),
         true => Err("law has its parameters in the queue slot".to_owned()),
@@ -84,21 +111,39 @@ pub(super) const RATES: Choices = Choices {
         }
     },
 };
-/// The kinds of sender: `gcc` is for real-time video, `aggregation` allocates the rates of paced flows, the others are for TCP.
-pub(super) const SENDERS: Choices =
-    Choices { kinds: &["cubic", "reno", "bbr", "gcc", ALLOCATING], check: check_sender };
+/// The kinds of sender: those of TCP, `gcc` for real-time video, and the allocation of the rates of paced flows.
+pub(super) const SENDERS: Choices = Choices {
+    kinds: &with::<{ Congestion::KINDS.len() + 2 }>(
+        Congestion::KINDS,
+        &[GCC, (ALLOCATING, "rates of flows of kind paced, by their level of aggregation")],
+    ),
+    check: check_sender,
+};
 /// The kinds of policy for the bitrates of a session.
 pub(super) const SESSIONS: Choices = Choices {
-    kinds: &["plain", "last-n", "tack", "plum", "room"],
+    kinds: ConferenceConfig::KINDS,
     check: |slot| match slot.kind {
         "plain" => slot.refuse_parameters(),
         _ => slot.config::<ConferenceConfig>()?.check().map_err(|error| error.to_string()),
     },
 };
 /// The kinds of sender of TCP.
-pub(super) const TCP_SENDERS: Choices = Choices { kinds: &["cubic", "reno", "bbr"], check: check_sender };
-/// The kinds of sender of real-time video; `fixed` has no congestion control.
-pub(super) const RTC_SENDERS: Choices = Choices { kinds: &["gcc", "fixed"], check: check_sender };
+pub(super) const TCP_SENDERS: Choices = Choices { kinds: Congestion::KINDS, check: check_sender };
+/// The kinds of sender of real-time video.
+pub(super) const RTC_SENDERS: Choices =
+    Choices { kinds: &[GCC, ("fixed", "no congestion control")], check: check_sender };
+
+/// The congestion control of real-time video.
+const GCC: (&str, &str) = ("gcc", "Google congestion control, for flows of kind rtc");
+
+/// The congestion controls of TCP as an error lists them: "cubic", "reno" or "bbr", each between `quote`.
+pub(super) fn tcp_senders(quote: &str) -> String {
+    let listed = TCP_SENDERS.listed(quote);
+    match listed.rsplit_once(", ") {
+        Some((others, last)) => format!("{others} or {last}"),
+        None => listed,
+    }
+}
 
 /// The sender that allocates the rates of paced flows.
 const ALLOCATING: &str = "aggregation";
@@ -117,9 +162,31 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
 /// The kind of a plugin. No file can name it.
 const CUSTOM: &str = "custom";
 
-/// Names of variants, a kind with one parameter, so that both can be compared: name, kind, parameter, value.
-pub(super) const VARIANTS: [(&str, &str, &str, &str); 2] =
-    [("last-pq-auto", "last-pq", "protect", "auto"), ("law-last-pq", LAW, "inside", "last-pq")];
+/// A kind with one parameter under a name of its own, so that both can be compared.
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    kind: &'static str,
+    key: &'static str,
+    value: &'static str,
+    meaning: &'static str,
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "last-pq-auto",
+        kind: "last-pq",
+        key: "protect",
+        value: "auto",
+        meaning: "last-pq that finds the urgent flows itself",
+    },
+    Variant {
+        name: "law-last-pq",
+        kind: LAW,
+        key: "inside",
+        value: "last-pq",
+        meaning: "law with last-pq as the order within its limit",
+    },
+];
 
 /// Content of a slot: a kind, and its non-default parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,14 +210,12 @@ impl Slot {
             .map_or(Ok(()), |key| Err(format!("unknown key {key}, {} has none", self.kind)))
     }
 
-    /// The kind and, for a variant, its parameter, for a name; `None` if the name is not one of `kinds`.
-    fn find(
-        name: &str,
-        kinds: &[&'static str],
-    ) -> Option<(&'static str, Option<(&'static str, &'static str)>)> {
-        let variant = VARIANTS.into_iter().find(|(variant, ..)| *variant == name);
-        let (wanted, set) = variant.map_or((name, None), |(_, kind, key, value)| (kind, Some((key, value))));
-        kinds.iter().find(|kind| **kind == wanted).map(|kind| (*kind, set))
+    /// The kind and, for a variant, its parameter, for a name; `None` if the name is not one of `choices`.
+    fn find(name: &str, choices: Choices) -> Option<(&'static str, Option<(&'static str, &'static str)>)> {
+        let variant = VARIANTS.iter().find(|variant| variant.name == name);
+        let wanted = variant.map_or(name, |variant| variant.kind);
+        let set = variant.map(|variant| (variant.key, variant.value));
+        choices.names().find(|kind| *kind == wanted).map(|kind| (kind, set))
     }
 
     fn set(&mut self, parameter: Option<(&str, &str)>) {
@@ -161,8 +226,8 @@ impl Slot {
 
     /// Creates a slot for a plugin of the run, with a name of letters, digits, `-` and `_` that no built-in part has.
     fn custom(name: &str) -> Result<Self, String> {
-        let kinds = [QUEUES, RATES, SENDERS, SESSIONS].into_iter().flat_map(|choices| choices.kinds);
-        let taken = kinds.copied().chain(VARIANTS.map(|(name, ..)| name)).chain([CUSTOM, "fixed"]);
+        let words = [QUEUES, RATES, SENDERS, SESSIONS, RTC_SENDERS].into_iter().flat_map(Choices::words);
+        let taken = words.map(|(name, _)| name).chain([CUSTOM]);
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 60 || !name.chars().all(is_word) {
             return Err(format!(
@@ -191,10 +256,11 @@ impl Slot {
         {
             return name;
         }
-        let is_it = |(_, kind, key, value): &&(&str, &str, &str, &str)| {
-            self.kind == *kind && self.parameters.get(*key).and_then(toml::Value::as_str) == Some(*value)
+        let is_it = |variant: &&Variant| {
+            let value = self.parameters.get(variant.key).and_then(toml::Value::as_str);
+            self.kind == variant.kind && value == Some(variant.value)
         };
-        VARIANTS.iter().find(is_it).map_or(self.kind, |(name, ..)| name)
+        VARIANTS.iter().find(is_it).map_or(self.kind, |variant| variant.name)
     }
 
     /// The rate allocation of a slot that names one; `None` for any other sender.
@@ -218,7 +284,7 @@ impl Slot {
             return Ok(TcpConfig::default());
         }
         if self.kind == "gcc" {
-            return Err("gcc is for flows of kind rtc; TCP needs cubic, reno or bbr".to_owned());
+            return Err(format!("gcc is for flows of kind rtc; TCP needs {}", tcp_senders("")));
         }
         // Values set by a flow or the run are not parameters of a scheme.
         if let Some(key) =
@@ -309,10 +375,9 @@ impl Slot {
         key: &str,
         choices: Choices,
     ) -> Result<Option<Self>, ScenarioError> {
-        let kinds = choices.kinds;
         let Some(node) = section.get(key) else { return Ok(None) };
-        let find = |name: &str| Self::find(name, kinds);
-        let allowed = || kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(", ");
+        let find = |name: &str| Self::find(name, choices);
+        let allowed = || choices.listed("\"");
         match &node.value {
             Value::Text(name) => {
                 match find(name) {
@@ -550,12 +615,12 @@ impl Scheme {
                 ("session policy", SESSIONS, scheme.session.as_mut().unwrap_or(&mut nowhere)),
             ];
             let found = slots.into_iter().zip(&mut filled).find_map(|((word, kinds, slot), filled)| {
-                let (kind, variant) = Slot::find(part, kinds.kinds)?;
+                let (kind, variant) = Slot::find(part, kinds)?;
                 Some((word, kind, variant, slot, filled))
             });
             let Some((word, kind, variant, slot, filled)) = found else {
                 let all = [QUEUES, RATES, SENDERS, SESSIONS];
-                let all = all.into_iter().flat_map(|choices| choices.kinds.iter().copied());
+                let all = all.into_iter().flat_map(Choices::names);
                 let suggestion = match nearest(part, all) {
                     Some(name) => format!("; did you mean {name}?"),
                     None if part == "all" => "; all stands alone: compare --schemes all".to_owned(),
@@ -565,13 +630,13 @@ impl Scheme {
                 return Err(error(format!(
                     "names \"{}\", which is not a queue ({}), rate control ({}), sender ({}) or policy of a session ({}){suggestion}",
                     node::shortened(part),
-                    QUEUES.kinds.join(", "),
-                    RATES.kinds.join(", "),
-                    SENDERS.kinds.join(", "),
-                    SESSIONS.kinds.join(", "),
+                    QUEUES.listed(""),
+                    RATES.listed(""),
+                    SENDERS.listed(""),
+                    SESSIONS.listed(""),
                 )));
             };
-            if SESSIONS.kinds.contains(&kind) && !has_session {
+            if SESSIONS.names().any(|policy| policy == kind) && !has_session {
                 return Err(error(format!(
                     "names {part}, a policy of sessions; the scenario has no [session]"
                 )));
