@@ -82,6 +82,7 @@ mod tests {
         let queues = words("queues");
         assert!(queues.windows(2).any(|pair| pair == ["last-pq", "last-pq-auto"]), "{queues:?}");
         assert!(queues.ends_with(&["law", "law-last-pq"]), "{queues:?}");
+        assert!(words("rate controls").ends_with(&["thompson", "law"]), "variants are queues");
         for chapter in catalogue() {
             assert!(chapter.words.iter().all(|(_, meaning)| (3..80).contains(&meaning.len())), "{chapter:?}");
         }

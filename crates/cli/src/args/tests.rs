@@ -69,9 +69,22 @@ fn the_reference_page_is_what_the_help_says() {
         reference::arguments(&program, |_| true),
         reference::sections("airbound", &program)
     );
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    compare("commands.md", &[("airbound", text)]);
+}
+
+/// The tables of keys are the declarations of the reader.
+#[test]
+fn the_reference_page_of_scenarios_is_what_they_declare() {
+    compare("scenario-keys.md", &airbound_scenario::reference_tables());
+}
+
+/// Compares the parts of a page, or writes them.
+fn compare(page: &str, parts: &[(&str, String)]) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     let found = fs::read_to_string(&page).expect("the page");
-    let wanted = reference::with_part(&found, "airbound", &text).expect("the part");
+    let wanted = parts.iter().fold(found.clone(), |page, (name, text)| {
+        reference::with_part(&page, name, text).unwrap_or_else(|| panic!("no part {name}"))
+    });
     if env::var_os(reference::RENEW).is_some() {
         fs::write(&page, &wanted).expect("written");
     } else {
