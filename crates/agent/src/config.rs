@@ -20,50 +20,41 @@ use crate::expression::Expression;
 pub use radios::Radio;
 
 /// The treatment of the packets that the agent holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
     /// Linux's queues for Wi-Fi; flows with a latency demand are served before all others while they are urgent.
     #[default]
     LastPq,
     /// Linux's queues for Wi-Fi: flow queues with CoDel for each station, airtime fairness.
-    #[serde(alias = "fq-codel-airtime")]
     Linux,
     /// One queue with a time limit, two PSDUs below.
     Law,
     /// A drop-tail buffer of adaptive size.
     Wqm,
-    /// One drop-tail queue.
-    Fifo,
-    /// CoDel over one queue.
-    Codel,
-    /// PIE over one queue.
-    Pie,
-    /// Flow queues with CoDel, over all packets of a category.
-    FqCodel,
-    /// Round robin over stations.
-    RoundRobin,
+    /// Another queue of [`QueueConfig::KINDS`] with its defaults, by its name.
+    Queue(&'static str),
 }
 
 impl Scheme {
-    /// All schemes with their names.
-    const NAMES: [(&str, Self); 9] = [
-        ("last-pq", Self::LastPq),
-        ("linux", Self::Linux),
-        ("law", Self::Law),
-        ("wqm", Self::Wqm),
-        ("fifo", Self::Fifo),
-        ("codel", Self::Codel),
-        ("pie", Self::Pie),
-        ("fq-codel", Self::FqCodel),
-        ("round-robin", Self::RoundRobin),
-    ];
+    /// The schemes that the agent sets up by itself.
+    const OWN: [(&str, Self); 4] =
+        [("last-pq", Self::LastPq), ("linux", Self::Linux), ("law", Self::Law), ("wqm", Self::Wqm)];
+
+    /// All schemes.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let is_own = |name: &str| Self::OWN.iter().any(|(own, _)| *own == name);
+        let others = QueueConfig::KINDS.iter().map(|(name, _)| *name).filter(move |name| !is_own(name));
+        Self::OWN.iter().map(|(_, scheme)| *scheme).chain(others.map(Self::Queue))
+    }
 
     /// The name in configuration files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, scheme)| *scheme == self).map_or("", |(name, _)| name)
+        match self {
+            Self::Queue(name) => name,
+            own => Self::OWN.iter().find(|(_, scheme)| *scheme == own).map_or("", |(name, _)| name),
+        }
     }
 }
 
@@ -71,11 +62,23 @@ impl FromStr for Scheme {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, scheme)| *scheme);
-        found.ok_or_else(|| {
-            let known: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+        let kind = if name == "fq-codel-airtime" { "linux" } else { name };
+        Self::all().find(|scheme| scheme.name() == kind).ok_or_else(|| {
+            let known: Vec<&str> = Self::all().map(Self::name).collect();
             format!("scheme {name:?} is unknown; allowed are {}", known.join(", "))
         })
+    }
+}
+
+impl Serialize for Scheme {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Scheme {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -393,11 +396,7 @@ impl Config {
             Scheme::Wqm => {
                 QueueConfig::Wqm(WqmConfig { subframes: self.window.packets, ..WqmConfig::default() })
             }
-            Scheme::Fifo => QueueConfig::Fifo(Default::default()),
-            Scheme::Codel => QueueConfig::Codel(Default::default()),
-            Scheme::Pie => QueueConfig::Pie(Default::default()),
-            Scheme::FqCodel => QueueConfig::FqCodel(Default::default()),
-            Scheme::RoundRobin => QueueConfig::RoundRobin(Default::default()),
+            Scheme::Queue(name) => QueueConfig::named(name).unwrap_or_default(),
         })
     }
 

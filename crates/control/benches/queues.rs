@@ -41,7 +41,7 @@ fn loaded(config: &QueueConfig, flows: u16, stations: u16) -> AnyQueue<Packet> {
 }
 
 fn queues(criterion: &mut Criterion) {
-    let kinds = QueueConfig::KINDS.iter().map(|kind| toml::from_str(&format!("kind = \"{kind}\"")));
+    let kinds = QueueConfig::KINDS.iter().map(|(kind, _)| toml::from_str(&format!("kind = \"{kind}\"")));
     let kinds: Vec<QueueConfig> = kinds.collect::<Result<_, _>>().expect("defaults are valid");
     let mut group = criterion.benchmark_group("queue");
     group.throughput(Throughput::Elements(AGGREGATE as u64)).sample_size(20);

@@ -241,7 +241,7 @@ macro_rules! check {
 #[test]
 fn every_kind_keeps_its_promises_with_its_defaults() {
     bolero::check!().with_type::<Vec<Op>>().for_each(|ops| {
-        for kind in QueueConfig::KINDS {
+        for (kind, _) in QueueConfig::KINDS {
             drive(&format!("kind = \"{kind}\""), ops);
         }
     });

@@ -35,7 +35,7 @@ impl Opened {
             if self.scenario.session.is_some() {
                 return own.clone();
             }
-            let kinds = QueueConfig::KINDS.iter().copied().chain([LAW]).map(str::to_owned);
+            let kinds = QueueConfig::KINDS.iter().map(|(kind, _)| *kind).chain([LAW]).map(str::to_owned);
             return kinds.filter(|name| self.can_run(name)).collect();
         }
         if !asked.is_empty() {
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn all_are_the_queues_and_law_where_they_can_run() {
         let all = names(&opened("kind = \"tcp\""), &["all"]);
-        for kind in QueueConfig::KINDS.iter().copied().chain([LAW]) {
+        for kind in QueueConfig::KINDS.iter().map(|(kind, _)| *kind).chain([LAW]) {
             assert!(all.split(' ').any(|name| name == kind), "{kind} in {all}");
         }
     }

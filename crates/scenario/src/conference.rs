@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::demand::DemandSchedule;
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::node::{Value, shortened};
 use super::scheme::{Scheme, Slot};
 use super::section::Section;
@@ -34,18 +35,19 @@ pub struct Conference {
     pub clients: Vec<Client>,
 }
 
-/// The transport of a session's streams, named by its congestion control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// The transport of a session's streams, named by its congestion control. Plum's testbed has TCP with BBR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionTransport {
-    /// TCP with BBR, as in Plum's testbed.
-    Bbr,
-    /// TCP with CUBIC.
-    Cubic,
-    /// TCP with Reno.
-    Reno,
+    /// TCP.
+    Tcp(Congestion),
     /// RTP with Google congestion control, as between browsers.
     Gcc,
+}
+
+impl Serialize for SessionTransport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl SessionTransport {
@@ -53,11 +55,19 @@ impl SessionTransport {
     #[must_use]
     pub const fn congestion(self) -> Option<Congestion> {
         match self {
-            Self::Bbr => Some(Congestion::Bbr),
-            Self::Cubic => Some(Congestion::Cubic),
-            Self::Reno => Some(Congestion::Reno),
+            Self::Tcp(congestion) => Some(congestion),
             Self::Gcc => None,
         }
+    }
+
+    fn name(self) -> &'static str {
+        self.congestion().map_or("gcc", Congestion::name)
+    }
+
+    /// All transports, each with its name.
+    fn choices() -> Vec<(&'static str, Self)> {
+        let tcp = Congestion::ALL.iter().map(|congestion| Self::Tcp(*congestion));
+        tcp.chain([Self::Gcc]).map(|transport| (transport.name(), transport)).collect()
     }
 
     /// Whether a session over it can have this policy.
@@ -132,10 +142,32 @@ pub enum Access {
     Trace(TraceLink),
 }
 
-const KEYS: &[&str] = &["server", "delay", "congestion", "encoder", "client"];
-const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
-const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
-const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
+pub(super) const KEYS: &[Key] = &[
+    key("server", r#"`"ample"`; 0.1 Mbit/s–100 Gbit/s"#, "most that it sends"),
+    key("delay", r#"`"10 ms"`; 0–10 s"#, "one way, to access links"),
+    key("congestion", "**`bbr`** `cubic` `reno` `gcc`", "of all streams"),
+    key("encoder", "`{}`", "[of all clients](#sessionencoder)"),
+    key("client", "required; 2–64 in all", "[clients](#sessionclient)"),
+];
+pub(super) const ENCODER_KEYS: &[Key] = &[
+    key("fps", "20; 1–240", "frames a second"),
+    key("min-rate", r#"`"1 Mbit/s"`; 10 kbit/s–`max-rate`"#, "lowest bitrate"),
+    key("max-rate", r#"`"10 Mbit/s"`; 10 kbit/s–1 Gbit/s"#, "highest bitrate"),
+    key("backlog", r#"`"18 kB"`; 1.5 kB–10 MB"#, "more unsent halves the bitrate"),
+];
+pub(super) const CLIENT_KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("group", "its name", "of all members together"),
+    key("count", "1; 1–64", "not with `station`"),
+    key("weight", "1; 0.001–1000", "in Plum's utility"),
+    key("demand", "none; [as of a flow](#demand)", "with `station`: packets to it"),
+];
+pub(super) const ACCESS_KEYS: &[Key] = &[
+    key("station", "one of four; a station or a group", "on the air of this scenario"),
+    key("rate", "one of four; 0.1 Mbit/s–100 Gbit/s", "half-duplex pipe"),
+    key("wire", "one of four; 0.1 Mbit/s–100 Gbit/s", "wire, each direction"),
+    key("trace", "one of four; a table", "pipe with the trace's speed"),
+];
 
 /// Default session schemes of `compare` over TCP, and over other transports.
 const OVER_TCP: &[&str] = &["plain", "last-n", "tack", "plum"];
@@ -162,12 +194,6 @@ impl Conference {
             Some(Value::Text(word)) if word == "ample" => None,
             Some(_) => Some(speed(&section, "server").map_err(|error| error.or("\"ample\""))?),
         };
-        let transports = [
-            ("bbr", SessionTransport::Bbr),
-            ("cubic", SessionTransport::Cubic),
-            ("reno", SessionTransport::Reno),
-            ("gcc", SessionTransport::Gcc),
-        ];
         let mut clients: Vec<Client> = Vec::new();
         for entry in section.tables("client")? {
             for client in read_clients(&entry, stations, queue)? {
@@ -190,7 +216,11 @@ impl Conference {
         Ok(Some(Self {
             server,
             delay: section.ranged("delay", Span::from_millis(10), Span::ZERO..=Span::from_secs(10))?,
-            transport: section.choice("congestion", SessionTransport::Bbr, &transports)?,
+            transport: section.choice(
+                "congestion",
+                SessionTransport::Tcp(Congestion::Bbr),
+                &SessionTransport::choices(),
+            )?,
             encoder: read_encoder(&section.table("encoder")?)?,
             clients,
         }))
@@ -326,7 +356,7 @@ fn read_clients(
 ) -> Result<Vec<Client>, ScenarioError> {
     section.allow("a client", &[CLIENT_KEYS, ACCESS_KEYS])?;
     let name = read_name(section)?;
-    let given: Vec<&str> = ACCESS_KEYS.iter().copied().filter(|key| section.has(key)).collect();
+    let given: Vec<&str> = ACCESS_KEYS.iter().map(|key| key.name).filter(|key| section.has(key)).collect();
     let links: Vec<Access> = match given.as_slice() {
         ["station"] => own_stations(section, stations)?,
         ["rate"] => vec![Access::Rate(speed(section, "rate")?)],

@@ -15,6 +15,7 @@ mod error;
 mod fits;
 mod flow;
 mod hearing;
+mod key;
 mod link;
 mod mistakes;
 mod names;
@@ -26,6 +27,7 @@ mod people;
 mod power_save;
 mod propagation;
 mod radio;
+mod reference;
 mod relay;
 mod rtc;
 mod scheme;
@@ -40,6 +42,7 @@ mod text;
 mod trace_link;
 mod transmit;
 
+use key::{Key, key, table};
 use std::collections::BTreeSet;
 use std::path::Path as FilePath;
 
@@ -66,6 +69,7 @@ pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{Form, Path, Preset};
 pub use radio::{Capture, GivenLevels, MissedBlockAck, Radio};
+pub use reference::reference_tables;
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
 pub use shaper::Shaper;
@@ -141,29 +145,29 @@ pub struct Scenario {
     pub radio: Option<Radio>,
 }
 
-const KEYS: &[&str] = &[
-    "title",
-    "description",
-    "duration",
-    "warm-up",
-    "window",
-    "seed",
-    "focus",
-    "schemes",
-    "surroundings",
-    "air",
-    "access-point",
-    "scheme",
-    "uplink",
-    "wire",
-    "network",
-    "station",
-    "flow",
-    "session",
-    "neighbour",
-    "interference",
-    "hearing",
-    "radio",
+const KEYS: &[Key] = &[
+    key("title", "empty; to 5000 bytes", "one line"),
+    key("description", "empty; to 5000 bytes", "text"),
+    key("duration", "required; 1 ms–24 h", "measured time"),
+    key("warm-up", r#"`"0 ms"`; with `duration` to 24 h"#, "simulated before, not measured"),
+    key("window", r#"`"100 ms"`; 1 ms–1 h"#, "window of the time series"),
+    key("seed", "1; 0 to 2^63 - 1", "seed of all randomness"),
+    key("focus", "see below; flow, client or entry", "subject of the headline"),
+    key("surroundings", "none; `calm` `office` `harsh` `hidden`", "preset of a place"),
+    key("schemes", "see below; [names](#names-of-schemes)", "compared by `airbound compare`"),
+    table("air"),
+    table("access-point"),
+    table("scheme"),
+    table("uplink"),
+    table("wire"),
+    table("network"),
+    table("station"),
+    table("flow"),
+    table("session"),
+    table("neighbour"),
+    table("interference"),
+    table("hearing"),
+    table("radio"),
 ];
 
 /// The longest run.
@@ -561,8 +565,9 @@ fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Res
         Some(flow) => Err(top.table("scheme")?.wrong(
             "sender",
             format!(
-                "is \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
-                flow.name
+                "is \"gcc\", but flow {} is TCP; give it congestion = {}",
+                flow.name,
+                scheme::tcp_senders("\"")
             ),
         )),
     }

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::flow::{self, Flow};
+use super::key::{Key, key};
 use super::node::{Node, Value, shortened};
-use super::scheme::Scheme;
+use super::scheme::{Scheme, tcp_senders};
 use super::section::{Section, nearest};
 use super::station::{self, MOST_STATIONS, Station};
 use super::{Scenario, relay};
@@ -31,7 +32,14 @@ pub struct Network {
     pub scheme: Option<Scheme>,
 }
 
-const KEYS: &[&str] = &["name", "group", "count", "channel", "channels", "scheme"];
+pub(super) const KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("count", "1; 1–50", "`NAME-1` to `NAME-N`"),
+    key("group", "the entry's name", "of all members together"),
+    key("channel", "1; 1–50", "networks on one channel contend"),
+    key("channels", "1; 1–50", "taken in turn, from `channel` on"),
+    key("scheme", "that of the run; a name, a table", "kept in comparisons"),
+];
 
 /// Upper limit on networks of a scenario.
 const MOST_NETWORKS: usize = 50;
@@ -231,8 +239,10 @@ pub(super) fn refuse_gcc_for_tcp(
             return Err(top.wrong(
                 "network",
                 format!(
-                    "{} sends with \"gcc\", but flow {} is TCP; give it congestion = \"cubic\", \"reno\" or \"bbr\"",
-                    network.name, flow.name
+                    "{} sends with \"gcc\", but flow {} is TCP; give it congestion = {}",
+                    network.name,
+                    flow.name,
+                    tcp_senders("\"")
                 ),
             ));
         }

@@ -7,6 +7,7 @@ use airbound_scenario::{Overrides, Scenario, SessionTransport};
 use airbound_senders::conference::{
     ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
 };
+use airbound_senders::congestion::Congestion;
 use airbound_sim::conference::{AccessSpec, AirSpec, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::PipeSpec;
 use airbound_sim::play;
@@ -127,9 +128,9 @@ fn a_presenters_weight_shows_in_what_it_receives() {
 #[test]
 fn window_based_senders_have_a_capacity_too() {
     let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
-    let cubic = run(ConferenceSpec { transport: SessionTransport::Cubic, ..spec });
+    let cubic = run(ConferenceSpec { transport: SessionTransport::Tcp(Congestion::Cubic), ..spec });
     let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), ConferenceConfig::Plain);
-    let plain = run(ConferenceSpec { transport: SessionTransport::Cubic, ..plain });
+    let plain = run(ConferenceSpec { transport: SessionTransport::Tcp(Congestion::Cubic), ..plain });
     assert!(cubic.computed >= 1);
     assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
 }

@@ -300,7 +300,9 @@ latency = "10 ms"
             refusal(&format!("watchdog = 3\n{}", radio("a", "watchdog = \"1 s\"\n")))
                 .starts_with("agent.toml:1: ")
         );
-        assert!(refusal(&with("scheme = \"fast\"\n")).starts_with("agent.toml:5: unknown variant `fast`"));
+        assert!(
+            refusal(&with("scheme = \"fast\"\n")).starts_with("agent.toml:5: scheme \"fast\" is unknown")
+        );
         assert_eq!(
             refusal(&with("watchdog = \"1 ms\"\n")),
             "agent.toml:5: radio b: watchdog is 1 ms; allowed is 200 ms to 10 s"

@@ -240,17 +240,16 @@ fn place(keys: &Spanned<DeTable<'_>>, rule: Option<usize>, key: &str) -> usize {
 /// The scheme of a file: `scheme`, or the scheme of `queue.kind`.
 fn scheme_of(scheme: Option<Scheme>, queue: Option<&QueueConfig>) -> Result<Scheme, String> {
     let Some(queue) = queue else { return Ok(scheme.unwrap_or_default()) };
-    let kind = match queue.name() {
-        "fq-codel-airtime" => "linux",
-        name => name,
-    };
+    let of_queue: Scheme = queue.name().parse()?;
     match scheme {
-        None => kind.parse(),
+        None => Ok(of_queue),
         Some(Scheme::Law) => Err("queue does not apply to scheme law; set law.inside instead".to_owned()),
-        Some(scheme) if scheme.name() == kind => Ok(scheme),
-        Some(scheme) => {
-            Err(format!("queue.kind is {kind}, but scheme is {}; set one of them", scheme.name()))
-        }
+        Some(scheme) if scheme == of_queue => Ok(scheme),
+        Some(scheme) => Err(format!(
+            "queue.kind is {}, but scheme is {}; set one of them",
+            of_queue.name(),
+            scheme.name()
+        )),
     }
 }
 
@@ -321,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_queue_names_the_scheme() {
-        assert_eq!(read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Fifo);
+        assert_eq!(read("a", "queue = { kind = \"fifo\" }").expect("valid").scheme, Scheme::Queue("fifo"));
         assert_eq!(read("a", "queue = { kind = \"linux\" }").expect("valid").scheme, Scheme::Linux);
         assert!(refusal("scheme = \"pie\"\nqueue = { kind = \"fifo\" }").contains("set one of them"));
         assert!(refusal("scheme = \"law\"\nqueue = { kind = \"fifo\" }").contains("set law.inside instead"));

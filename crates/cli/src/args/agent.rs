@@ -75,8 +75,7 @@ pub(crate) struct AgentRun {
     /// Demanded 95th percentile of the latency; one for all conditions, or one for each
     #[arg(long, value_name = "TIME", requires = "protect")]
     pub(crate) p95: Vec<Span>,
-    /// Scheme: last-pq, linux, law, wqm, fifo, codel, pie, fq-codel or round-robin [default: last-pq]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = schemes())]
     pub(crate) scheme: Option<Scheme>,
     /// Print decisions and their reasons, change nothing
     #[arg(long)]
@@ -165,4 +164,10 @@ pub(crate) struct AgentProbe {
 /// An address with its port.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("allowed is an address with its port, such as 127.0.0.1:{METRICS_PORT}"))
+}
+
+/// The help of `--scheme`.
+fn schemes() -> String {
+    let names: Vec<&str> = Scheme::all().map(Scheme::name).collect();
+    format!("Scheme: {} [default: {}]", names.join(", "), Scheme::default().name())
 }

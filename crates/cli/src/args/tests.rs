@@ -7,12 +7,12 @@ use airbound_arguments::reference;
 use clap::CommandFactory;
 
 #[test]
-fn the_help_of_run_names_every_queue() {
+fn the_help_of_run_names_every_part_of_a_scheme() {
     let help =
         super::Cli::command().find_subcommand_mut("run").expect("a command").render_long_help().to_string();
     let words: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-    for kind in airbound_control::queue::QueueConfig::KINDS {
-        assert!(words.contains(kind), "{kind}");
+    for chapter in &airbound_scenario::catalogue()[..4] {
+        assert!(chapter.words.iter().all(|(word, _)| words.contains(word)), "{chapter:?}");
     }
 }
 
@@ -69,9 +69,22 @@ fn the_reference_page_is_what_the_help_says() {
         reference::arguments(&program, |_| true),
         reference::sections("airbound", &program)
     );
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    compare("commands.md", &[("airbound", text)]);
+}
+
+/// The tables of keys are the declarations of the reader.
+#[test]
+fn the_reference_page_of_scenarios_is_what_they_declare() {
+    compare("scenario-keys.md", &airbound_scenario::reference_tables());
+}
+
+/// Compares the parts of a page, or writes them.
+fn compare(page: &str, parts: &[(&str, String)]) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     let found = fs::read_to_string(&page).expect("the page");
-    let wanted = reference::with_part(&found, "airbound", &text).expect("the part");
+    let wanted = parts.iter().fold(found.clone(), |page, (name, text)| {
+        reference::with_part(&page, name, text).unwrap_or_else(|| panic!("no part {name}"))
+    });
     if env::var_os(reference::RENEW).is_some() {
         fs::write(&page, &wanted).expect("written");
     } else {

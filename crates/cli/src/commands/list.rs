@@ -25,11 +25,11 @@ fn chapters() -> Vec<Chapter> {
         Chapter { name: "scenarios", place: "airbound run, compare", names: scenarios },
         Chapter { name: "grids", place: "airbound sweep", names: grids },
     ];
-    let words = catalogue().iter();
+    let words = catalogue().into_iter();
     chapters.extend(words.map(|chapter| Chapter {
         name: chapter.name,
         place: chapter.place,
-        names: chapter.words.to_vec(),
+        names: chapter.words,
     }));
     chapters
 }

@@ -14,7 +14,7 @@ use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
 
 /// Makes [`QueueConfig`] and [`AnyQueue`] from the table of kinds below.
 macro_rules! queues {
-    (($dollar:tt) $($doc:literal $name:literal $(or $users:literal)?:
+    (($dollar:tt) $($($wired:ident)? $meaning:literal $name:literal $(or $users:literal)?:
         $kind:ident($config:ty) => $queue:ty, $build:expr;)*) => {
         /// Kind of a queue, and its configuration. In a scenario file `kind` names it and the other keys are those of its
         /// configuration.
@@ -23,15 +23,26 @@ macro_rules! queues {
         #[non_exhaustive]
         pub enum QueueConfig {
             $(
-                #[doc = $doc]
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
                 #[serde(rename = $name $(, alias = $users)?)]
                 $kind($config),
             )*
         }
 
         impl QueueConfig {
-            /// The names of all kinds, as users write them.
-            pub const KINDS: &[&str] = &[$(queues!(@users $name $($users)?)),*];
+            /// All kinds: the name that users write, and its meaning in a line.
+            pub const KINDS: &[(&str, &str)] = &[$((queues!(@users $name $($users)?), $meaning)),*];
+            /// The kinds that know nothing of Wi-Fi, which a shaper can have.
+            pub const WIRED: &[(&str, &str)] = &[$($(queues!(@$wired ($name, $meaning)),)?)*];
+
+            /// The kind `name` with its defaults; `None` for an unknown name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name $(| $users)? => Some(Self::$kind(<$config>::default())),)*
+                    _ => None,
+                }
+            }
 
             /// Builds the queue. `seed` decides its random drops, if it makes any.
             ///
@@ -61,7 +72,7 @@ macro_rules! queues {
         #[non_exhaustive]
         pub enum AnyQueue<P> {
             $(
-                #[doc = $doc]
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
                 $kind($queue),
             )*
             /// A queue of someone else's; see [`CustomQueue`].
@@ -78,25 +89,27 @@ macro_rules! queues {
             };
         }
     };
+    (@wired $kind:expr) => { $kind };
     (@users $name:literal) => { $name };
     (@users $name:literal $users:literal) => { $users };
 }
 
-// A new queue is a line here: what it is, its name in scenario files (and another that users write), its variant with its
-// configuration, its type, and the way from configuration and seed to the queue.
+// A new queue is a line here: `wired` if it knows nothing of Wi-Fi, its meaning, its name in scenario files (and another that users
+// write), its variant with its configuration, its type, and the way from configuration and seed to the queue.
 queues! { ($)
-    "First in, first out." "fifo": Fifo(FifoConfig) => Fifo<P>, |config, _| Fifo::new(*config);
-    "CoDel over one queue." "codel": Codel(CodelConfig) => Codel<P>, |config, _| Codel::new(*config);
-    "PIE over one queue." "pie": Pie(PieConfig) => Pie<P>, |config, seed| Pie::new(*config, seed);
-    "Flow queues with CoDel over everything in a category."
+    wired "first in, first out" "fifo": Fifo(FifoConfig) => Fifo<P>, |config, _| Fifo::new(*config);
+    wired "CoDel over one queue (RFC 8289)" "codel": Codel(CodelConfig) => Codel<P>, |config, _| Codel::new(*config);
+    wired "PIE over one queue (RFC 8033)" "pie": Pie(PieConfig) => Pie<P>, |config, seed| Pie::new(*config, seed);
+    wired "FQ-CoDel over everything in a category (RFC 8290)"
     "fq-codel": FqCodel(FqCodelConfig) => FqCodel<P>, |config, _| FqCodel::new(*config);
-    "Linux's queueing for Wi-Fi." "fq-codel-airtime" or "linux":
+    "mac80211's queueing: FQ-CoDel, airtime fairness, AQL" "fq-codel-airtime" or "linux":
         FqCodelAirtime(FqCodelAirtimeConfig) => FqCodelAirtime<P>, |config, _| FqCodelAirtime::new(*config);
-    "Linux's queueing, with flows that have a latency demand before all others while they are urgent."
+    "linux with urgent flows first"
     "last-pq": LastPq(Box<LastPqConfig>) => Box<LastPq<P>>, |config, _| LastPq::new(**config).map(Box::new);
-    "Stations in turn."
+    "stations in turn, one aggregate each"
     "round-robin": RoundRobin(RoundRobinConfig) => RoundRobin<P>, |config, _| RoundRobin::new(*config);
-    "Drop-tail with a size that adapts." "wqm": Wqm(WqmConfig) => Wqm<P>, |config, _| Wqm::new(*config);
+    "drop-tail whose size adapts to aggregates and drain time"
+    "wqm": Wqm(WqmConfig) => Wqm<P>, |config, _| Wqm::new(*config);
 }
 
 impl Default for QueueConfig {
@@ -210,9 +223,10 @@ mod tests {
 
     #[test]
     fn each_kind_is_read_by_its_name() {
-        for name in QueueConfig::KINDS {
+        for (name, _) in QueueConfig::KINDS {
             let config = read(&format!("kind = \"{name}\"")).expect("a known kind");
             assert!(config.name() == *name || *name == "linux", "{name}");
+            assert_eq!(QueueConfig::named(name).as_ref(), Some(&config));
             config.build::<PlainPacket>(1).expect("valid defaults");
             let text = toml::to_string(&config).expect("writable");
             assert_eq!(read(&text).expect("readable"), config);

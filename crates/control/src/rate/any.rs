@@ -15,101 +15,102 @@ use crate::error::ConfigError;
 use crate::frame::RateChain;
 use crate::frame::StationId;
 
-/// Kind and configuration of a rate control; `kind` selects it in a scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum RateConfig {
-    /// A fixed rate.
-    Fixed(FixedConfig),
-    /// The best rate for the signal-to-noise ratio.
-    Ideal(IdealConfig),
-    /// Linux's default.
-    MinstrelHt(MinstrelHtConfig),
-    /// The rate with the shortest tail of the delay.
-    Llra(LlraConfig),
-    /// The rate with the largest throughput in a random draw from its posterior.
-    Thompson(ThompsonConfig),
+/// Builds a rate control from its configuration, capabilities, seed, and the tables of those built before.
+type Build<C, R> = fn(C, &Capabilities, u64, &mut RateTables) -> Result<R, ConfigError>;
+
+/// Makes [`RateConfig`] and [`AnyRate`] from the table of kinds below.
+macro_rules! rates {
+    (($dollar:tt) $($meaning:literal $name:literal: $kind:ident($config:ty), $build:expr;)*) => {
+        /// Kind and configuration of a rate control; `kind` selects it in a scenario.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        #[non_exhaustive]
+        pub enum RateConfig {
+            $(
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+                #[serde(rename = $name)]
+                $kind($config),
+            )*
+        }
+
+        impl RateConfig {
+            /// All kinds: the name in a scenario, and its meaning in a line.
+            pub const KINDS: &[(&str, &str)] = &[$(($name, $meaning)),*];
+
+            /// The name in a scenario.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)*
+                }
+            }
+
+            /// Builds the rate control for stations with `capabilities`; `seed` determines its random decisions.
+            ///
+            /// # Errors
+            /// A value of the configuration or of `capabilities` is out of range.
+            pub fn build(&self, capabilities: &Capabilities, seed: u64) -> Result<AnyRate, ConfigError> {
+                self.build_with(capabilities, seed, &mut RateTables::default())
+            }
+
+            /// The same, with the tables of rate controls built before.
+            ///
+            /// # Errors
+            /// A value of the configuration or of `capabilities` is out of range.
+            pub fn build_with(
+                &self,
+                capabilities: &Capabilities,
+                seed: u64,
+                tables: &mut RateTables,
+            ) -> Result<AnyRate, ConfigError> {
+                Ok(match self {
+                    $(Self::$kind(config) => {
+                        let build: Build<$config, $kind> = $build;
+                        AnyRate::$kind(build(config.clone(), capabilities, seed, tables)?)
+                    })*
+                })
+            }
+        }
+
+        /// Any of the rate controls.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum AnyRate {
+            $(
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+                $kind($kind),
+            )*
+            /// See [`CustomRate`].
+            Custom(Box<CustomRate>),
+        }
+
+        /// Passes a call on to whichever rate control it is.
+        macro_rules! each {
+            ($dollar any:expr, $dollar rate:ident => $dollar call:expr) => {
+                match $dollar any {
+                    $(AnyRate::$kind($dollar rate) => $dollar call,)*
+                    AnyRate::Custom($dollar rate) => $dollar call,
+                }
+            };
+        }
+    };
+}
+
+// A new rate control is a line here: its meaning, its name in scenario files, its type with its configuration, and the way from
+// configuration, capabilities and seed to the rate control.
+rates! { ($)
+    "one rate for each station" "fixed": Fixed(FixedConfig), |config, stations, _, _| Fixed::new(config, stations);
+    "the rate that the SNR calls for" "ideal": Ideal(IdealConfig), |config, stations, _, _| Ideal::new(config, stations);
+    "Linux's default" "minstrel-ht": MinstrelHt(MinstrelHtConfig), MinstrelHt::with_tables;
+    "the rate with the shortest tail of the delay"
+    "llra": Llra(LlraConfig), |config, stations, _, _| Llra::new(config, stations);
+    "Thompson sampling" "thompson": Thompson(ThompsonConfig), |config, stations, seed, _| Thompson::new(config, stations, seed);
 }
 
 impl Default for RateConfig {
     fn default() -> Self {
         Self::MinstrelHt(MinstrelHtConfig::default())
     }
-}
-
-impl RateConfig {
-    /// The name in a scenario.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Fixed(_) => "fixed",
-            Self::Ideal(_) => "ideal",
-            Self::MinstrelHt(_) => "minstrel-ht",
-            Self::Llra(_) => "llra",
-            Self::Thompson(_) => "thompson",
-        }
-    }
-
-    /// Builds the rate control for stations with `capabilities`; `seed` determines its random decisions.
-    ///
-    /// # Errors
-    /// A value of the configuration or of `capabilities` is out of range.
-    pub fn build(&self, capabilities: &Capabilities, seed: u64) -> Result<AnyRate, ConfigError> {
-        self.build_with(capabilities, seed, &mut RateTables::default())
-    }
-
-    /// The same, with the tables of rate controls built before.
-    ///
-    /// # Errors
-    /// A value of the configuration or of `capabilities` is out of range.
-    pub fn build_with(
-        &self,
-        capabilities: &Capabilities,
-        seed: u64,
-        tables: &mut RateTables,
-    ) -> Result<AnyRate, ConfigError> {
-        Ok(match self {
-            Self::Fixed(config) => AnyRate::Fixed(Fixed::new(config.clone(), capabilities)?),
-            Self::Ideal(config) => AnyRate::Ideal(Ideal::new(config.clone(), capabilities)?),
-            Self::MinstrelHt(config) => {
-                AnyRate::MinstrelHt(MinstrelHt::with_tables(config.clone(), capabilities, seed, tables)?)
-            }
-            Self::Llra(config) => AnyRate::Llra(Llra::new(config.clone(), capabilities)?),
-            Self::Thompson(config) => AnyRate::Thompson(Thompson::new(config.clone(), capabilities, seed)?),
-        })
-    }
-}
-
-/// Any of the rate controls.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AnyRate {
-    /// See [`Fixed`].
-    Fixed(Fixed),
-    /// See [`Ideal`].
-    Ideal(Ideal),
-    /// See [`MinstrelHt`].
-    MinstrelHt(MinstrelHt),
-    /// See [`Llra`].
-    Llra(Llra),
-    /// See [`Thompson`].
-    Thompson(Thompson),
-    /// See [`CustomRate`].
-    Custom(Box<CustomRate>),
-}
-
-macro_rules! each {
-    ($any:expr, $rate:ident => $call:expr) => {
-        match $any {
-            AnyRate::Fixed($rate) => $call,
-            AnyRate::Ideal($rate) => $call,
-            AnyRate::MinstrelHt($rate) => $call,
-            AnyRate::Llra($rate) => $call,
-            AnyRate::Thompson($rate) => $call,
-            AnyRate::Custom($rate) => $call,
-        }
-    };
 }
 
 impl AnyRate {

@@ -27,35 +27,49 @@ pub use utility::Welfare;
 
 use airbound_units::ConfigError;
 
-/// Configuration of the slot `session`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum ConferenceConfig {
-    /// Independent streams ("Vanilla").
-    #[default]
-    Plain,
-    /// Only the latest speakers are forwarded.
-    LastN(LastNConfig),
-    /// Fewer acknowledgements.
-    Tack(TackConfig),
-    /// Coordinated bitrates.
-    Plum(PlumConfig),
-    /// A room: discrete layers, estimates that may be lower bounds, dwell times.
-    Room(RoomConfig),
+/// Makes [`ConferenceConfig`] from the table of policies below.
+macro_rules! sessions {
+    ($($meaning:literal $name:literal: $kind:ident $(($config:ty))?;)*) => {
+        /// Configuration of the slot `session`.
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum ConferenceConfig {
+            $(
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+                #[serde(rename = $name)]
+                $kind $(($config))?,
+            )*
+        }
+
+        impl ConferenceConfig {
+            /// All policies: the name in a scenario, and its meaning in a line.
+            pub const KINDS: &[(&str, &str)] = &[$(($name, $meaning)),*];
+
+            /// Checks every value.
+            ///
+            /// # Errors
+            /// The first value out of range.
+            pub fn check(&self) -> Result<(), ConfigError> {
+                match self {
+                    $($(Self::$kind(config) => <$config>::check(config),)?)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    };
 }
 
-impl ConferenceConfig {
-    /// Checks every value.
-    ///
-    /// # Errors
-    /// The first value out of range.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::Plain => Ok(()),
-            Self::LastN(config) => config.check(),
-            Self::Tack(config) => config.check(),
-            Self::Plum(config) => config.check(),
-            Self::Room(config) => config.check(),
-        }
+// A new policy is a line here: its meaning, its name in scenario files, and its variant with its configuration, if it has any.
+sessions! {
+    "every stream for itself" "plain": Plain;
+    "only the latest speakers are forwarded" "last-n": LastN(LastNConfig);
+    "fewer acknowledgements" "tack": Tack(TackConfig);
+    "coordinated bitrates" "plum": Plum(PlumConfig);
+    "scalable layers, estimates that may be lower bounds, dwell times" "room": Room(RoomConfig);
+}
+
+impl Default for ConferenceConfig {
+    fn default() -> Self {
+        Self::Plain
     }
 }

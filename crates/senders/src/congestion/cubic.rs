@@ -2,8 +2,7 @@
 
 use airbound_units::{Instant, Span};
 
-use super::HystartKind;
-use super::hystart::Hystart;
+use super::hystart::{Hystart, HystartKind};
 use super::{AckEvent, CongestionControl, MAX_WINDOW, Phase, Window};
 
 /// Multiplicative decrease (RFC 9438 section 4.6).

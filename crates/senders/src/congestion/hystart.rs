@@ -7,9 +7,22 @@
 //! slower growth before it believes it.
 
 use airbound_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
 
-use super::HystartKind;
 use super::{AckEvent, Window};
+
+/// Condition on which CUBIC leaves slow start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HystartKind {
+    /// At the first loss.
+    Off,
+    /// Hybrid slow start as in Linux `tcp_cubic.c`: acknowledgement train and delay.
+    #[default]
+    Linux,
+    /// HyStart++, RFC 9406: delay, then conservative slow start.
+    Rfc9406,
+}
 
 /// Round-trip samples of a round before the delay test (both variants).
 const ROUND_SAMPLES: u32 = 8;

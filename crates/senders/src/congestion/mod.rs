@@ -1,20 +1,18 @@
 //! The interface between TCP and the algorithm that sizes its window.
 
-pub(crate) mod bbr;
-mod config;
-pub(crate) mod cubic;
+mod any;
+mod bbr;
+mod cubic;
 mod hystart;
 pub(crate) mod pacing;
-pub(crate) mod reno;
+mod reno;
 pub(crate) mod windowed;
 
 use airbound_units::{BitRate, Instant, Span};
 
-pub use config::{Congestion, HystartKind};
-
-use bbr::Bbr;
-use cubic::Cubic;
-use reno::Reno;
+pub use any::Congestion;
+pub(crate) use any::Controller;
+pub use hystart::HystartKind;
 
 /// The largest congestion window in segments, far above what any receive window allows.
 pub(crate) const MAX_WINDOW: u32 = 1 << 24;
@@ -145,88 +143,6 @@ pub trait CongestionControl {
 pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {}
 
 impl<T: CongestionControl + std::fmt::Debug + Send> CustomControl for T {}
-
-/// Clamps a window to valid values.
-fn confine(window: &mut Window) {
-    window.cwnd = window.cwnd.clamp(1, MAX_WINDOW);
-    window.ssthresh = window.ssthresh.clamp(2, UNSET_THRESHOLD);
-}
-
-/// The algorithms, dispatched without a virtual call except for custom ones.
-#[derive(Debug)]
-pub(crate) enum Controller {
-    Cubic(Cubic),
-    Reno(Reno),
-    Bbr(Box<Bbr>),
-    Custom(Box<dyn CustomControl>),
-}
-
-macro_rules! dispatch {
-    ($self:ident, $inner:ident => $call:expr) => {
-        match $self {
-            Controller::Cubic($inner) => $call,
-            Controller::Reno($inner) => $call,
-            Controller::Bbr($inner) => $call,
-            Controller::Custom($inner) => $call,
-        }
-    };
-}
-
-impl CongestionControl for Controller {
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        dispatch!(self, inner => inner.on_ack(window, ack));
-        if matches!(self, Self::Custom(_)) {
-            confine(window);
-        }
-    }
-    fn on_loss(&mut self, now: Instant, window: &Window) -> u32 {
-        match self {
-            Self::Custom(inner) => inner.on_loss(now, window).clamp(2, UNSET_THRESHOLD),
-            _ => dispatch!(self, inner => inner.on_loss(now, window)),
-        }
-    }
-    fn on_timeout(&mut self, window: &Window) {
-        dispatch!(self, inner => inner.on_timeout(window));
-    }
-    fn on_undo(&mut self, window: &Window) {
-        dispatch!(self, inner => inner.on_undo(window));
-    }
-    fn on_restart(&mut self, now: Instant, idle: Span, app_limited: bool) {
-        dispatch!(self, inner => inner.on_restart(now, idle, app_limited));
-    }
-    #[inline]
-    fn owns_window(&self) -> bool {
-        match self {
-            Self::Bbr(_) => true,
-            Self::Custom(inner) => inner.owns_window(),
-            Self::Cubic(_) | Self::Reno(_) => false,
-        }
-    }
-    #[inline]
-    fn holds_back(&self) -> bool {
-        match self {
-            Self::Bbr(bbr) => bbr.holds_back(),
-            Self::Custom(inner) => inner.holds_back(),
-            Self::Cubic(_) | Self::Reno(_) => false,
-        }
-    }
-    #[inline]
-    fn pacing_rate(&self) -> Option<BitRate> {
-        match self {
-            Self::Bbr(bbr) => bbr.pacing_rate(),
-            Self::Custom(inner) => inner.pacing_rate(),
-            Self::Cubic(_) | Self::Reno(_) => None,
-        }
-    }
-    fn bandwidth(&self) -> Option<BitRate> {
-        match self {
-            Self::Bbr(bbr) => bbr.bandwidth(),
-            Self::Custom(inner) => inner.bandwidth(),
-            Self::Cubic(_) | Self::Reno(_) => None,
-        }
-    }
-}
 
 /// An acknowledgement of `acked` segments in an open, window-limited connection.
 #[cfg(test)]

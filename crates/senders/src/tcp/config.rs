@@ -9,7 +9,7 @@ use crate::congestion::{Congestion, HystartKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// As in Linux without the `fq` queueing discipline: for BBR only.
+    /// As in Linux without the `fq` queueing discipline: for a congestion control with a rate of its own (BBR) only.
     #[default]
     Auto,
     /// Never. BBR is then limited by its window alone.
@@ -88,7 +88,7 @@ pub struct TcpConfig {
 impl Default for TcpConfig {
     fn default() -> Self {
         Self {
-            congestion: Congestion::Cubic,
+            congestion: Congestion::default(),
             mss: ByteCount::new(1448),
             initial_window: 10,
             receive_window: ByteCount::new(3 << 20),
@@ -106,15 +106,6 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
-    /// Whether segments are spaced.
-    pub(crate) fn paces(&self) -> bool {
-        match self.pacing {
-            Pacing::Auto => self.congestion == Congestion::Bbr,
-            Pacing::Off => false,
-            Pacing::On => true,
-        }
-    }
-
     /// Checks every value and returns the segment size in bytes.
     pub(crate) fn checked_mss(&self) -> Result<u32, TcpConfigError> {
         let mss = match u32::try_from(self.mss.as_u64()) {

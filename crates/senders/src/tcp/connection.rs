@@ -9,13 +9,8 @@ use super::rate_sample::DeliveryRate;
 use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
 use super::small_queue::SmallQueue;
-use crate::congestion::bbr::Bbr;
-use crate::congestion::cubic::Cubic;
 use crate::congestion::pacing::Pacer;
-use crate::congestion::reno::Reno;
-use crate::congestion::{
-    Congestion, CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window,
-};
+use crate::congestion::{CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window};
 
 /// State and counters of the sending end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,30 +133,29 @@ impl TcpSender {
     /// The first value of `config` that is out of range.
     pub fn new(config: TcpConfig) -> Result<Self, TcpConfigError> {
         let mss = config.checked_mss()?;
-        let paced = config.paces();
-        let controller = match config.congestion {
-            Congestion::Cubic => Controller::Cubic(Cubic::new(config.hystart, paced)),
-            Congestion::Reno => Controller::Reno(Reno::new()),
-            Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(mss, config.initial_window, config.seed))),
-        };
-        Self::controlled(config, controller, paced)
+        let controller = Controller::new(&config, mss);
+        Ok(Self::controlled(config, mss, controller))
     }
 
-    /// Creates a connection with a custom congestion control in place of [`TcpConfig::congestion`]. Segments are paced if it returns
-    /// a pacing rate from the start, or if `config` demands it.
+    /// Creates a connection with a custom congestion control in place of [`TcpConfig::congestion`]. With
+    /// [`Pacing::Auto`] segments are paced if it returns a pacing rate from the start.
     ///
     /// # Errors
     /// The first value of `config` that is out of range.
     pub fn with_control(config: TcpConfig, control: Box<dyn CustomControl>) -> Result<Self, TcpConfigError> {
-        let paced = control.pacing_rate().is_some() || config.pacing == Pacing::On;
-        Self::controlled(config, Controller::Custom(control), paced)
+        let mss = config.checked_mss()?;
+        Ok(Self::controlled(config, mss, Controller::Custom(control)))
     }
 
-    fn controlled(config: TcpConfig, controller: Controller, paced: bool) -> Result<Self, TcpConfigError> {
-        let mss = config.checked_mss()?;
+    fn controlled(config: TcpConfig, mss: u32, controller: Controller) -> Self {
+        let paced = match config.pacing {
+            Pacing::Auto => controller.pacing_rate().is_some(),
+            Pacing::Off => false,
+            Pacing::On => true,
+        };
         let mut pacer = Pacer::new(paced, mss);
         pacer.set_rate(controller.pacing_rate());
-        Ok(Self {
+        Self {
             mss,
             now: Instant::ZERO,
             first_unacked: 0,
@@ -200,7 +194,7 @@ impl TcpSender {
             recoveries: 0,
             undone: 0,
             config,
-        })
+        }
     }
 
     /// Writes bytes to send; returns the number that fitted into the send buffer. [`Backlog::Unlimited`] always fits and holds until

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use airbound_senders::conference::{ConferenceConfig, PlumConfig};
+use airbound_senders::congestion::Congestion;
 use airbound_units::{BitRate, Span};
 
 use crate::path::{PipeSpec, Sharing, Way};
@@ -99,7 +100,7 @@ impl ConferenceSpec {
             access,
             policy,
             encoder: Encoder::default(),
-            transport: SessionTransport::Bbr,
+            transport: SessionTransport::Tcp(Congestion::Bbr),
             forwarding: Forwarding::Divided,
             server: None,
             delay: Span::from_millis(10),
