@@ -1,7 +1,7 @@
 //! Memory of the part that holds packets, with as many stations, flows and packets as a large access point has.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, reason = "reports the figure")]
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -58,21 +58,21 @@ fn busy(engine: &mut Engine) -> Instant {
             segments: 1,
         };
         engine.on_packet(now, &arrival);
-        if number.is_multiple_of(4) {
-            if let Some((station, ticket)) = below.pop_front() {
-                let completion = Completion {
-                    station,
-                    carried: Carried::Packet(ticket),
-                    category: Some(Category::Be),
-                    size: None,
-                    acknowledged: true,
-                    rate,
-                    tries: 1,
-                    airtime: None,
-                    at: now,
-                };
-                engine.on_completion(now, &completion);
-            }
+        if number.is_multiple_of(4)
+            && let Some((station, ticket)) = below.pop_front()
+        {
+            let completion = Completion {
+                station,
+                carried: Carried::Packet(ticket),
+                category: Some(Category::Be),
+                size: None,
+                acknowledged: true,
+                rate,
+                tries: 1,
+                airtime: None,
+                at: now,
+            };
+            engine.on_completion(now, &completion);
         }
         let output = engine.output();
         output.decisions.clear();

@@ -21,6 +21,25 @@ fn the_definition_is_consistent() {
     super::Cli::command().debug_assert();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_program_for_routers_has_the_agents_commands_alone() {
+    use super::agent::Router;
+    use clap::Parser as _;
+
+    Router::command().debug_assert();
+    let read = |words: &[&str]| Router::try_parse_from([&["airbound"], words].concat()).map(drop);
+    for words in [
+        &["agent", "run", "--config", "agent.toml", "--journal", "journal"][..],
+        &["agent", "status", "--once", "--json"],
+        &["agent", "probe", "wlan0"],
+    ] {
+        read(words).expect("the agent's");
+    }
+    let refused = read(&["run", "my-flat"]).expect_err("a command of computers").to_string();
+    assert!(refused.contains("unrecognized subcommand 'run'"), "{refused}");
+}
+
 /// The words of a command line, quotes removed; what other programs do with its output is cut off.
 fn words(line: &str) -> Vec<String> {
     let line = line.split("   ").next().unwrap_or(line);
