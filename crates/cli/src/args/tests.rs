@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use airbound_arguments::reference;
+use airbound_scenario::media_rates;
 use clap::CommandFactory;
 
 #[test]
@@ -69,9 +70,29 @@ fn the_reference_page_is_what_the_help_says() {
         reference::arguments(&program, |_| true),
         reference::sections("airbound", &program)
     );
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    compare("commands.md", "airbound", &text);
+}
+
+#[test]
+fn the_reference_page_lists_every_rule_for_the_rate_of_video() {
+    let mut text = "| rule | meaning |\n|---|---|\n".to_owned();
+    for (name, meaning, _) in media_rates() {
+        text += &format!("| `{name}` | {meaning} |\n");
+    }
+    for (name, _, keys) in media_rates().filter(|(.., keys)| !keys.is_empty()) {
+        text += &format!("\n#### Sender `{name}`\n\n| key | default; range | meaning |\n|---|---|---|\n");
+        for (key, values, meaning) in keys {
+            text += &format!("| `{key}` | {values} | {meaning} |\n").replace("|  |", "| |");
+        }
+    }
+    compare("scenario-keys.md", "rules for the rate of video", &text);
+}
+
+/// Compares a part of a page of the reference, or writes it.
+fn compare(page: &str, part: &str, text: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     let found = fs::read_to_string(&page).expect("the page");
-    let wanted = reference::with_part(&found, "airbound", &text).expect("the part");
+    let wanted = reference::with_part(&found, part, text).expect("the part");
     if env::var_os(reference::RENEW).is_some() {
         fs::write(&page, &wanted).expect("written");
     } else {

@@ -22,7 +22,7 @@ mod stream;
 mod tables;
 
 use airbound_control::frame::DropReason;
-use airbound_scenario::Encoder;
+use airbound_scenario::{Encoder, SessionTransport};
 use airbound_senders::conference::ConferenceConfig;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -138,8 +138,10 @@ impl Conference {
     /// Prepares a conference; `plugins` fill slots of the networks among its access links.
     fn with_plugins(spec: ConferenceSpec, plugins: &Plugins) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
-        if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
-            let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
+        if let (SessionTransport::Rtp(rule), ConferenceConfig::Tack(_)) = (&spec.transport, &spec.policy) {
+            let name = rule.name();
+            let reason =
+                format!("tack spaces TCP's acknowledgements, and the session's congestion is {name}");
             return Err(slot("session", reason));
         }
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
@@ -155,7 +157,7 @@ impl Conference {
             // Downlinks carry the cameras of all others.
             let most = if number.is_multiple_of(2) { most } else { most.mul_f64((count - 1) as f64) };
             // Initially twice the lowest, as in the public code.
-            Stream::new(spec.transport, seed, [least + least, most])
+            Stream::new(&spec.transport, seed, [least + least, most])
         };
         let clients = places
             .enumerate()

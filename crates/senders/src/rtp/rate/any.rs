@@ -3,12 +3,12 @@
 use airbound_units::ConfigError;
 use serde::{Deserialize, Serialize};
 
-use super::{Fixed, FixedConfig, Key, MediaRate, RateBounds, gcc};
+use super::{Key, MediaRate, RateBounds};
 use crate::rtp::gcc::GccConfig;
 
 /// Makes [`RateRule`] from the table of rules below.
 macro_rules! rules {
-    ($($meaning:literal $name:literal: $kind:ident($config:ty), $keys:expr, $build:expr;)*) => {
+    ($($meaning:literal $name:literal: $kind:ident, $module:ident;)*) => {
         /// A rule, and its configuration. In a scenario file `kind` names it and the other keys are those of its configuration.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
@@ -17,15 +17,17 @@ macro_rules! rules {
             $(
                 #[doc = concat!("`", $name, "`: ", $meaning, ".")]
                 #[serde(rename = $name)]
-                $kind($config),
+                $kind(super::$module::Config),
             )*
         }
 
         impl RateRule {
             /// All rules: the name in a scenario, and its meaning in a line.
             pub const KINDS: &[(&str, &str)] = &[$(($name, $meaning)),*];
+            /// Those that a scheme can name: all but the last, whose name a rate control has as well.
+            pub const OF_SCHEMES: &[(&str, &str)] = Self::KINDS.split_at(Self::KINDS.len() - 1).0;
             /// The keys of each rule, in the order of [`RateRule::KINDS`].
-            pub const KEYS: &[&[Key]] = &[$($keys),*];
+            pub const KEYS: &[&[Key]] = &[$(super::$module::KEYS),*];
 
             /// The name in a scenario.
             #[must_use]
@@ -41,23 +43,18 @@ macro_rules! rules {
             /// [`ConfigError::OutOfRange`] if a value is out of range.
             pub fn build(&self, bounds: &RateBounds) -> Result<Box<dyn MediaRate>, ConfigError> {
                 match self {
-                    $(Self::$kind(config) => {
-                        let build: fn(&$config, &RateBounds) -> Result<_, ConfigError> = $build;
-                        Ok(Box::new(build(config, bounds)?))
-                    })*
+                    $(Self::$kind(config) => Ok(Box::new(super::$module::build(config, bounds)?)),)*
                 }
             }
         }
     };
 }
 
-// A new rule is a line here: its meaning, its name in scenario files, its variant with its configuration, the keys of that, and the way
-// from configuration and bounds to the rule. `fixed` stands first: schemes cannot name it, as a rate control has the same name.
+// A new rule is a line here: its meaning, its name in scenario files, its variant, and its module with `Config`, `KEYS` and `build`.
+// `fixed` stays last: see `OF_SCHEMES`.
 rules! {
-    "no congestion control: the encoder's highest rate"
-    "fixed": Fixed(FixedConfig), &[], |_, bounds| Ok(Fixed::new(bounds.media));
-    "Google congestion control, for flows of kind rtc"
-    "gcc": Gcc(GccConfig), gcc::KEYS, gcc::build;
+    "Google congestion control, for flows of kind rtc" "gcc": Gcc, gcc;
+    "no congestion control: the encoder's highest rate" "fixed": Fixed, fixed;
 }
 
 impl Default for RateRule {

@@ -1,25 +1,25 @@
 //! A constant rate, without congestion control.
 
-use airbound_units::BitRate;
+use airbound_units::{BitRate, ConfigError};
 use serde::{Deserialize, Serialize};
 
-use super::MediaRate;
+use super::{Key, MediaRate, RateBounds};
 
-/// The configuration of [`Fixed`], which has no keys.
+/// The configuration, which has no keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FixedConfig {}
+pub struct Config {}
+
+pub(super) const KEYS: &[Key] = &[];
 
 /// A constant rate of coded video.
 #[derive(Debug, Clone, Copy)]
-pub struct Fixed(BitRate);
+pub(super) struct Fixed(BitRate);
 
-impl Fixed {
-    /// A rule that sends coded video at `rate`.
-    #[must_use]
-    pub const fn new(rate: BitRate) -> Self {
-        Self(rate)
-    }
+/// Builds it for the highest rate of an encoder.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of each rule")]
+pub(super) const fn build(_: &Config, bounds: &RateBounds) -> Result<Fixed, ConfigError> {
+    Ok(Fixed(bounds.media))
 }
 
 impl MediaRate for Fixed {

@@ -3,6 +3,7 @@
 use airbound_units::{BitRate, ConfigError, Instant};
 
 use super::{Key, MediaRate, PathState, RateBounds};
+pub(super) use crate::rtp::gcc::GccConfig as Config;
 use crate::rtp::gcc::{Gcc, GccConfig, PacketSent, ProbeCluster, TransportFeedback};
 
 /// The keys of its configuration.

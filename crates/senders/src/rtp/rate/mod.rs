@@ -13,16 +13,15 @@ mod any;
 mod fixed;
 mod gcc;
 
-use std::fmt;
+use std::fmt::Debug;
 
 use airbound_units::{BitRate, Instant, Span};
 
 use super::gcc::{GccConfig, PacketSent, ProbeCluster, TransportFeedback, Usage};
 pub use any::RateRule;
-pub use fixed::{Fixed, FixedConfig};
 
 /// A rule for the rate of one stream of real-time media.
-pub trait MediaRate: fmt::Debug + Send {
+pub trait MediaRate: Debug + Send {
     /// Notes a sent packet.
     fn on_sent(&mut self, _now: Instant, _packet: PacketSent) {}
     /// Takes a report of the receiver.
