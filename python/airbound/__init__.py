@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from airbound import control
-from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, shipped
+from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, catalogue, shipped
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ __all__ = [
     "SenderScheme",
     "SweepResult",
     "__version__",
+    "catalogue",
     "compare",
     "control",
     "emulate",

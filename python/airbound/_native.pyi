@@ -19,6 +19,9 @@ class RunError(RuntimeError):
     """A run cannot be written, read or finished; the message says why."""
 
 def main(arguments: Sequence[str]) -> int: ...
+def catalogue() -> dict[str, list[tuple[str, str]]]:
+    """The words that a scenario may choose from, such as ``"queues"``: pairs of name and meaning."""
+
 def shipped() -> list[tuple[str, str]]:
     """The shipped scenarios: pairs of name and title."""
 

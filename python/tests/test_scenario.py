@@ -9,6 +9,13 @@ import pytest
 from conftest import short
 
 
+def test_the_parts_of_a_scheme_are_listed() -> None:
+    parts = airbound.catalogue()
+    assert ("reno", "TCP Reno") in parts["senders"]
+    names = [name for name, _ in parts["queues"]]
+    assert {"fifo", "linux", "law-last-pq"} < set(names) and len(set(names)) == len(names)
+
+
 def test_shipped_scenarios_are_listed_and_open() -> None:
     shipped = airbound.shipped()
     assert len(shipped) >= 20 and shipped[0][0] == "vr-congested"

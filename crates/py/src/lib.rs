@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use crate::runs::{compare, groups, report, run, verdict};
     #[pymodule_export]
-    use crate::scenario::{Scenario, shipped};
+    use crate::scenario::{Scenario, catalogue, shipped};
     #[pymodule_export]
     use crate::scheme::{Ack, Packet, Window};
     #[pymodule_export]

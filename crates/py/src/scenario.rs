@@ -1,5 +1,6 @@
 //! Scenarios: reading, changing, inspecting.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use airbound_runs::{Opened, RunsError};
@@ -13,6 +14,12 @@ use crate::value::to_toml;
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
     airbound_scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
+}
+
+/// The words that a scenario may choose from, by chapter: each with its meaning.
+#[pyfunction]
+pub(crate) fn catalogue() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
+    scenario::catalogue().into_iter().map(|chapter| (chapter.name, chapter.words)).collect()
 }
 
 /// Source of a scenario.

@@ -4,7 +4,15 @@ use airbound_air::absence::Absence;
 use airbound_units::Span;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::section::Section;
+
+pub(super) const KEYS: &[Key] = &[
+    key("period", "required; 1 ms–1 h", "from absence to absence"),
+    key("length", "required; 1 us to less than `period`", "of an absence"),
+    key("phase", r#"`"0 ms"`; 0–1 h"#, "of the first one"),
+    key("announced", "true", "peers know, hold frames"),
+];
 
 /// Reads the table `away` of a section; `None` if there is none.
 pub(super) fn read(section: &Section<'_>) -> Result<Option<Absence>, ScenarioError> {
@@ -12,7 +20,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Option<Absence>, ScenarioErr
         return Ok(None);
     }
     let table = section.table("away")?;
-    table.allow("away", &[&["period", "length", "phase", "announced"]])?;
+    table.allow("away", &[KEYS])?;
     if let Some(key) = ["period", "length"].into_iter().find(|key| !table.has(key)) {
         return Err(table.missing(key, &format!("write for example {key} = \"100 ms\"")));
     }

@@ -9,6 +9,7 @@ use super::absence;
 use super::air::Air;
 use super::error::ScenarioError;
 use super::fits;
+use super::key::{Key, key};
 use super::node::{Node, Value};
 use super::path::{self, Path, Preset};
 use super::scheme::{QUEUES, RATES, Slot, check_law};
@@ -34,9 +35,17 @@ pub struct AccessPoint {
     pub away: Option<Absence>,
 }
 
+pub(super) const KEYS: &[Key] = &[
+    key("preset", r#"`"mac80211"`; see below"#, "depths of the path"),
+    key("streams", "2 (legacy: 1); 1–4", "spatial streams"),
+    key("path", "the preset's; a table", "[single depths](#access-pointpath)"),
+    key("away", "never; a table", "[`away`](#away) as of a station"),
+    key("shaper", "none; a table", "[token bucket behind the wire](#access-pointshaper)"),
+];
+
 impl AccessPoint {
     pub(super) fn read(section: &Section<'_>, air: &Section<'_>, known: &Air) -> Result<Self, ScenarioError> {
-        section.allow("[access-point]", &[&["preset", "streams", "path", "shaper", "away"]])?;
+        section.allow("[access-point]", &[KEYS])?;
         let preset = path::read_preset(section, Preset::Mac80211)?;
         let standard = known.standard;
         let (default, most) = match standard {
@@ -71,9 +80,16 @@ pub struct Uplink {
     pub path: Path,
 }
 
+pub(super) const UPLINK_KEYS: &[Key] = &[
+    key("queue", r#"`"fifo"`; as in `[scheme]`"#, r#"or `"scheme"`"#),
+    key("rate", "the scheme's; as in `[scheme]`", "rate control"),
+    key("preset", r#"`"direct"`; as in `[access-point]`"#, "depths of the path"),
+    key("path", "the preset's; a table", "[single depths](#access-pointpath)"),
+];
+
 impl Uplink {
     pub(super) fn read(section: &Section<'_>, standard: Format) -> Result<Self, ScenarioError> {
-        section.allow("[uplink]", &[&["queue", "rate", "preset", "path"]])?;
+        section.allow("[uplink]", &[UPLINK_KEYS])?;
         let preset = path::read_preset(section, Preset::Direct)?;
         let queue = match section.get("queue") {
             Some(Node { value: Value::Text(word), .. }) if word == "scheme" => None,
@@ -114,7 +130,11 @@ pub struct WireWay {
     pub jitter: Span,
 }
 
-const WAY_KEYS: &[&str] = &["delay", "loss", "jitter"];
+pub(super) const WAY_KEYS: &[Key] = &[
+    key("delay", r#"`"1 ms"`; 0–10 s"#, "one way"),
+    key("loss", "0; 0–1", "of a packet"),
+    key("jitter", r#"`"0 ms"`; 0–10 s"#, "extra delay, uniform from 0, in order"),
+];
 
 impl WireWay {
     /// Reads the keys over `default`.
@@ -134,9 +154,14 @@ impl WireWay {
     }
 }
 
+pub(super) const LINK_KEYS: &[Key] = &[
+    key("rate", r#"`"1 Gbit/s"`; 1 kbit/s–1 Tbit/s, `"unlimited"`"#, "each direction's, shared by flows"),
+    key("queue", "10000; 1–10^7 packets", "drop-tail, of the bottleneck"),
+];
+
 impl Wire {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("[wire]", &[&["rate", "queue"], WAY_KEYS])?;
+        section.allow("[wire]", &[LINK_KEYS, WAY_KEYS])?;
         let default = WireWay { delay: Span::from_millis(1), loss: 0.0, jitter: Span::ZERO };
         Ok(Self {
             rate: match section.get("rate") {

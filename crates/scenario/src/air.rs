@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::fits;
+use super::key::{Key, key};
 use super::node::{Node, Value};
 use super::section::Section;
 use super::text;
@@ -82,24 +83,24 @@ pub enum ErrorModel {
     Soft,
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "standard",
-    "width",
-    "guard-interval",
-    "band",
-    "control-rate",
-    "rts-threshold",
-    "eifs",
-    "beacons",
-    "beacon-size",
-    "edca",
-    "countdown",
-    "encryption",
-    "error-model",
-    "implementation-loss",
-    "noise-figure",
-    "tx-power",
-    "sensitivity",
+pub(super) const KEYS: &[Key] = &[
+    key("standard", "`legacy` `ht` **`vht`** `he`", "newest PPDU format of the access point"),
+    key("width", "by standard; 10, 20, 40, 80, 160 MHz", "channel width"),
+    key("guard-interval", r#"`"800 ns"`; by standard"#, "shortest of rate control"),
+    key("band", r#"see below; `"2.4 GHz"` `"5 GHz"` `"5.9 GHz"`"#, "slot, SIFS, carrier for fading"),
+    key("control-rate", r#"`"standard"`; a legacy rate"#, "rate of ACK, BlockAck, RTS, CTS"),
+    key("rts-threshold", r#"`"never"`; bytes"#, "larger PSDUs need RTS, CTS"),
+    key("eifs", "true", "after a frame that was not decoded"),
+    key("beacons", "true; false, true, 10 ms–60 s", "at the lowest rate; true: 102.4 ms"),
+    key("beacon-size", r#"`"250 B"`; 50–2304 B"#, "MPDU of a beacon"),
+    key("edca", "**`linux`** `equal` `dcf`", "contention parameters"),
+    key("countdown", "**`boundaries`** `idle-slots`", "what a backoff loses"),
+    key("encryption", "false", "CCMP: 16 B a data frame"),
+    key("error-model", "**`nist`** `soft`", "from SNR to MPDU errors"),
+    key("implementation-loss", r#"`"0 dB"`; -3 to 20 dB"#, "SNR needed beyond the model"),
+    key("noise-figure", r#"`"7 dB"`; 0–40 dB"#, "above thermal noise"),
+    key("tx-power", r#"`"16 dBm"`; -30 to 40 dBm"#, "of every transmitter"),
+    key("sensitivity", r#"`"none"`; -150 to 0 dBm"#, "weaker frames go unnoticed (ns-3: -82 dBm)"),
 ];
 
 const ERROR_MODELS: &[(&str, ErrorModel)] = &[("nist", ErrorModel::Nist), ("soft", ErrorModel::Soft)];

@@ -1,7 +1,5 @@
 //! Words that a scenario may choose from, each with what it stands for: schemes by their slots, presets, surroundings.
 
-use airbound_senders::rtp::rate::{Key, RateRule};
-
 use crate::scheme::{QUEUES, RATES, SENDERS, SESSIONS};
 
 /// Words of one kind.
@@ -27,11 +25,6 @@ pub fn catalogue() -> Vec<Chapter> {
     let slots = slots.into_iter().map(|(name, place, choices)| (name, place, choices.words()));
     let places = PLACES.iter().map(|(name, place, words)| (*name, *place, words.to_vec()));
     slots.chain(places).map(|(name, place, words)| Chapter { name, place, words }).collect()
-}
-
-/// The rules for the rate of real-time video, which flows and sessions can have: name, meaning, and rows of the reference.
-pub fn media_rates() -> impl Iterator<Item = (&'static str, &'static str, &'static [Key])> {
-    RateRule::KINDS.iter().zip(RateRule::KEYS).map(|((name, meaning), keys)| (*name, *meaning, *keys))
 }
 
 /// Words, each with its meaning.
@@ -89,6 +82,7 @@ mod tests {
         let queues = words("queues");
         assert!(queues.windows(2).any(|pair| pair == ["last-pq", "last-pq-auto"]), "{queues:?}");
         assert!(queues.ends_with(&["law", "law-last-pq"]), "{queues:?}");
+        assert!(words("rate controls").ends_with(&["thompson", "law"]), "variants are queues");
         for chapter in catalogue() {
             assert!(chapter.words.iter().all(|(_, meaning)| (3..80).contains(&meaning.len())), "{chapter:?}");
         }

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::flow::Flow;
+use super::key::{Key, key};
 use super::node::{Value, shortened};
 use super::scheme::{SESSION_SENDERS, Scheme, Slot};
 use super::section::Section;
@@ -115,10 +116,32 @@ pub enum Access {
     Trace(TraceLink),
 }
 
-const KEYS: &[&str] = &["server", "delay", "congestion", "encoder", "client"];
-const ENCODER_KEYS: &[&str] = &["fps", "min-rate", "max-rate", "backlog"];
-const CLIENT_KEYS: &[&str] = &["name", "group", "count", "weight", "demand"];
-const ACCESS_KEYS: &[&str] = &["station", "rate", "wire", "trace"];
+pub(super) const KEYS: &[Key] = &[
+    key("server", r#"`"ample"`; 0.1 Mbit/s–100 Gbit/s"#, "most that it sends"),
+    key("delay", r#"`"10 ms"`; 0–10 s"#, "one way, to access links"),
+    key("congestion", "**`bbr`** `cubic` `reno`, a [rule](#rules-for-the-rate-of-video)", "of all streams"),
+    key("encoder", "`{}`", "[of all clients](#sessionencoder)"),
+    key("client", "required; 2–64 in all", "[clients](#sessionclient)"),
+];
+pub(super) const ENCODER_KEYS: &[Key] = &[
+    key("fps", "20; 1–240", "frames a second"),
+    key("min-rate", r#"`"1 Mbit/s"`; 10 kbit/s–`max-rate`"#, "lowest bitrate"),
+    key("max-rate", r#"`"10 Mbit/s"`; 10 kbit/s–1 Gbit/s"#, "highest bitrate"),
+    key("backlog", r#"`"18 kB"`; 1.5 kB–10 MB"#, "more unsent halves the bitrate"),
+];
+pub(super) const CLIENT_KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("group", "its name", "of all members together"),
+    key("count", "1; 1–64", "not with `station`"),
+    key("weight", "1; 0.001–1000", "in Plum's utility"),
+    key("demand", "none; [as of a flow](#demand)", "with `station`: packets to it"),
+];
+pub(super) const ACCESS_KEYS: &[Key] = &[
+    key("station", "one of four; a station or a group", "on the air of this scenario"),
+    key("rate", "one of four; 0.1 Mbit/s–100 Gbit/s", "half-duplex pipe"),
+    key("wire", "one of four; 0.1 Mbit/s–100 Gbit/s", "wire, each direction"),
+    key("trace", "one of four; a table", "pipe with the trace's speed"),
+];
 
 /// Default session schemes of `compare` over TCP, and over other transports.
 const OVER_TCP: &[&str] = &["plain", "last-n", "tack", "plum"];
@@ -289,7 +312,7 @@ fn read_clients(
 ) -> Result<Vec<Client>, ScenarioError> {
     section.allow("a client", &[CLIENT_KEYS, ACCESS_KEYS])?;
     let name = read_name(section)?;
-    let given: Vec<&str> = ACCESS_KEYS.iter().copied().filter(|key| section.has(key)).collect();
+    let given: Vec<&str> = ACCESS_KEYS.iter().map(|key| key.name).filter(|key| section.has(key)).collect();
     let links: Vec<Access> = match given.as_slice() {
         ["station"] => own_stations(section, stations)?,
         ["rate"] => vec![Access::Rate(speed(section, "rate")?)],

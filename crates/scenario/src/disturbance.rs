@@ -8,6 +8,7 @@ use airbound_wifi::{Category, Legacy, Rate};
 use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::node::{Node, Value, shortened};
 use super::section::{FromSection, Section};
 use super::station::read_name;
@@ -67,22 +68,21 @@ impl Serialize for Load {
 /// Upper limit on contending transmitters of all neighbours together.
 pub(super) const MOST_TRANSMITTERS: u32 = 200;
 
+pub(super) const NEIGHBOUR_KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("transmitters", "1; 1–200, in all", "of the same load"),
+    key("load", r#"`"saturated"`; 1 kbit/s–100 Gbit/s"#, "of each, exponential intervals"),
+    key("rate", r#"`"OFDM 24 Mbit/s"`; a PHY rate"#, "of its data"),
+    key("size", r#"`"1500 B"`; 20–2304 B"#, "IP packet"),
+    key("ampdu-mpdus", "1; 1–256 (legacy 1)", "of an aggregate, in any category"),
+    key("category", "`bk` **`be`** `vi` `vo`", "access category"),
+    key("mean-on", "none; 10 us–1 h", "mean of spells with load"),
+    key("mean-off", "none; 10 us–1 h", "mean of the pauses"),
+];
+
 impl Neighbour {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow(
-            "a neighbour",
-            &[&[
-                "name",
-                "transmitters",
-                "load",
-                "rate",
-                "size",
-                "ampdu-mpdus",
-                "category",
-                "mean-on",
-                "mean-off",
-            ]],
-        )?;
+        section.allow("a neighbour", &[NEIGHBOUR_KEYS])?;
         let share = |text: &str| text.trim_end().ends_with('%');
         if let Some(Node { value: Value::Integer(_) | Value::Float(_), .. }) = section.get("load") {
             let problem = "is a number; allowed is \"saturated\" or a rate such as \"5 Mbit/s\"";
@@ -145,19 +145,29 @@ impl Spells {
     }
 }
 
+pub(super) const INTERFERENCE_KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("mean-on", r#"`"10 ms"`; 10 us–1 h"#, "mean of a burst"),
+    key("mean-off", r#"`"100 ms"`; 10 us–1 h"#, "mean of a pause"),
+    key("effect", "**`busy`** `noise`", "busy channel, or unnoticed noise"),
+    key("start", r#"`"0 s"`; 0–24 h"#, ""),
+    key("stop", r#"`"never"`; after `start`, to 24 h"#, ""),
+];
+/// Keys of interference that is noise.
+pub(super) const NOISE_KEYS: &[Key] = &[key("level", "required for `noise`; 0–100 dB", "of the noise")];
+
 impl FromSection for Interference {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        let common: &[&str] = &["name", "mean-on", "mean-off", "effect", "start", "stop"];
         let noise = section.choice("effect", false, &[("busy", false), ("noise", true)])?;
         let effect = if noise {
-            section.allow("interference with the effect noise", &[common, &["level"]])?;
+            section.allow("interference with the effect noise", &[INTERFERENCE_KEYS, NOISE_KEYS])?;
             if !section.has("level") {
                 return Err(section.missing("level", "write for example level = \"10 dB\""));
             }
             let range = Decibel::new(0.0)..=Decibel::new(100.0);
             Effect::Noise { level: section.ranged("level", Decibel::new(10.0), range)? }
         } else {
-            section.allow("interference with the effect busy", &[common])?;
+            section.allow("interference with the effect busy", &[INTERFERENCE_KEYS])?;
             Effect::Busy
         };
         let longest = Span::from_secs(86_400);

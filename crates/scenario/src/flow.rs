@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::access_point::WireWay;
 use super::demand::DemandSchedule;
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::node::{Node, Value};
 use super::rtc::{RTC_KEYS, RtcStream};
 use super::scheme::{Slot, TCP_SENDERS};
@@ -202,26 +203,45 @@ fn or_end<S: Serializer>(value: &Option<Span>, serializer: S) -> Result<S::Ok, S
 /// Upper limit on flows of a scenario.
 pub(super) const MOST_FLOWS: usize = 2000;
 
-const KEYS: &[&str] = &[
-    "name",
-    "group",
-    "count",
-    "station",
-    "direction",
-    "category",
-    "start",
-    "stop",
-    "stagger",
-    "protected",
-    "demand",
-    "wire",
-    "kind",
+pub(super) const KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("kind", "required; [below](#kinds-of-flow)", "traffic"),
+    key("station", "required; a station or a group", "of a group: each member"),
+    key("count", "1; 0–2000", "each station's, `NAME-1` to `NAME-N`"),
+    key("group", "the entry's name", "of all its flows together"),
+    key("direction", "**`down`** `up`", "of the data"),
+    key("category", r#"`"be"` (`voip`: `"vo"`); `bk` `be` `vi` `vo`"#, "access category"),
+    key("start", r#"`"0 s"`; 0–24 h"#, "from the run's beginning"),
+    key("stagger", r#"`"0 s"`; 0–24 h"#, "each further flow's delay"),
+    key("stop", r#"`"end"`; after `start`, to 24 h"#, ""),
+    key("demand", "none; [below](#demand)", "of its packets' latency"),
+    key("protected", "see below", "the scheme should protect it"),
+    key("wire", "that of `[wire]`; `delay`, `loss`, `jitter`", "its way over the wire"),
 ];
-const DATAGRAM_KEYS: &[&str] = &["rate", "size"];
-const TCP_KEYS: &[&str] = &["congestion", "receive-window", "ack-category"];
-const BULK_KEYS: &[&str] = &["limit"];
-const SHORT_KEYS: &[&str] = &["size", "interval"];
-const VR_KEYS: &[&str] = &["rate", "fps", "transport", "size-law", "burst-rate", "deadline"];
+pub(super) const DATAGRAM_KEYS: &[Key] = &[
+    key("rate", "required (`paced`: 10 Mbit/s); 1 kbit/s–100 Gbit/s", "of the UDP payload"),
+    key("size", r#"`"1200 B"` (`paced`: 1470 B); 12–1472 B"#, "of a packet"),
+];
+pub(super) const TCP_KEYS: &[Key] = &[
+    key("congestion", "the scheme's; [TCP senders](#sender-cubic-reno-and-bbr)", "congestion control"),
+    key("receive-window", "3 MiB; 4 KiB–1 GB", "most data in flight"),
+    key("ack-category", "`bk` **`be`** `vi` `vo`", "of acknowledgements alone"),
+];
+pub(super) const BULK_KEYS: &[Key] =
+    &[key("limit", r#"`"none"`; 1 kbit/s–100 Gbit/s"#, "of the application, as `iperf -b`")
+        .labelled("`limit`, of `tcp`")];
+pub(super) const SHORT_KEYS: &[Key] = &[
+    key("size", r#"`"100 kB"`; 1 B–1 GB"#, "of each transfer").labelled("`size`, of `tcp-short`"),
+    key("interval", r#"`"1 s"`; 1 ms–1 h"#, "mean (exponential)").labelled("`interval`, of `tcp-short`"),
+];
+pub(super) const VR_KEYS: &[Key] = &[
+    key("rate", r#"`"45 Mbit/s"`; 1 kbit/s–100 Gbit/s"#, "mean without skipped frames"),
+    key("fps", "30; 1–1000", "frames a second"),
+    key("transport", "**`tcp`** `udp`", "of the frames"),
+    key("size-law", r#"`"constant"`; `"lognormal(S)"`, S 0–2"#, "of frame sizes"),
+    key("burst-rate", r#"`"400 Mbit/s"`; 1 kbit/s–100 Gbit/s"#, "within a frame"),
+    key("deadline", r#"`"20 ms"`; 1 ms–10 s"#, "later is late"),
+];
 
 /// An expanded entry, with the parts that depend on other entries.
 pub(super) struct Entry {
@@ -262,7 +282,7 @@ pub(super) fn read(
     deciders: &Deciders<'_>,
 ) -> Result<Entry, ScenarioError> {
     let kind = section.required_text("kind", &format!("allowed are {}", KINDS.join(", ")))?;
-    let own: &[&[&str]] = match kind {
+    let own: &[&[Key]] = match kind {
         "cbr" | "poisson" | "paced" => &[KEYS, DATAGRAM_KEYS],
         "voip" => &[KEYS],
         "tcp" => &[KEYS, BULK_KEYS, TCP_KEYS],

@@ -10,6 +10,7 @@ use airbound_units::{Dbm, Decibel, Metre};
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::node::{Node, Value, shortened};
 use super::section::{Section, nearest};
 use super::{Neighbour, Network, Scenario, Station};
@@ -170,7 +171,16 @@ impl<'a> Names<'a> {
     }
 }
 
-const PLACES_KEYS: &[&str] = &["threshold", "size", "exponent", "reference-loss", "walls", "places"];
+pub(super) const MATRIX_KEYS: &[Key] =
+    &[key("matrix", "one of two; a table of lists of names", "whom each name hears")];
+pub(super) const PLACES_KEYS: &[Key] = &[
+    key("places", "one of two; a table of pairs of lengths", "of each transmitter"),
+    key("size", "required for `places`; to 10 km each", "of the floor"),
+    key("walls", "none; at most 1000 tables", "below"),
+    key("exponent", "3; 0–10", "path loss exponent"),
+    key("reference-loss", r#"`"46.6777 dB"`; 0–150 dB"#, "loss at 1 m"),
+    key("threshold", r#"`"-82 dBm"`; -150 to 0 dBm"#, "weakest signal that is heard"),
+];
 const FARTHEST: Metre = Metre::new(10_000.0);
 const MOST_WALLS: usize = 1000;
 
@@ -184,7 +194,7 @@ pub(super) fn read(top: &Section<'_>, names: &Names<'_>) -> Result<Option<Hearin
         (true, true) => Err(section.wrong("places", "is beside matrix; allowed is one of them")),
         (false, false) => Err(section.missing("matrix", "write matrix = { phone = [\"phone\"] }, or places")),
         (true, false) => {
-            section.allow("hearing by a matrix", &[&["matrix"]])?;
+            section.allow("hearing by a matrix", &[MATRIX_KEYS])?;
             read_matrix(&section.table("matrix")?, names).map(|matrix| Some(Hearing::Matrix { matrix }))
         }
         (false, true) => {

@@ -15,6 +15,7 @@ mod error;
 mod fits;
 mod flow;
 mod hearing;
+mod key;
 mod link;
 mod mistakes;
 mod names;
@@ -26,6 +27,7 @@ mod people;
 mod power_save;
 mod propagation;
 mod radio;
+mod reference;
 mod relay;
 mod rtc;
 mod scheme;
@@ -40,6 +42,7 @@ mod text;
 mod trace_link;
 mod transmit;
 
+use key::{Key, key, table};
 use std::collections::BTreeSet;
 use std::path::Path as FilePath;
 
@@ -55,7 +58,7 @@ pub use airbound_air::propagation::{
     Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
 };
 pub use airbound_control::link::DriverOrder;
-pub use catalogue::{Chapter, catalogue, media_rates};
+pub use catalogue::{Chapter, catalogue};
 pub use conference::{Access, Client, Conference, Encoder, SessionTransport};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};
@@ -66,6 +69,7 @@ pub use network::Network;
 pub use overrides::Overrides;
 pub use path::{Form, Path, Preset};
 pub use radio::{Capture, GivenLevels, MissedBlockAck, Radio};
+pub use reference::reference_tables;
 pub use rtc::{ErrorCorrection, RtcStream};
 pub use scheme::{Part, Scheme, Slot, check_law};
 pub use shaper::Shaper;
@@ -141,29 +145,29 @@ pub struct Scenario {
     pub radio: Option<Radio>,
 }
 
-const KEYS: &[&str] = &[
-    "title",
-    "description",
-    "duration",
-    "warm-up",
-    "window",
-    "seed",
-    "focus",
-    "schemes",
-    "surroundings",
-    "air",
-    "access-point",
-    "scheme",
-    "uplink",
-    "wire",
-    "network",
-    "station",
-    "flow",
-    "session",
-    "neighbour",
-    "interference",
-    "hearing",
-    "radio",
+const KEYS: &[Key] = &[
+    key("title", "empty; to 5000 bytes", "one line"),
+    key("description", "empty; to 5000 bytes", "text"),
+    key("duration", "required; 1 ms–24 h", "measured time"),
+    key("warm-up", r#"`"0 ms"`; with `duration` to 24 h"#, "simulated before, not measured"),
+    key("window", r#"`"100 ms"`; 1 ms–1 h"#, "window of the time series"),
+    key("seed", "1; 0 to 2^63 - 1", "seed of all randomness"),
+    key("focus", "see below; flow, client or entry", "subject of the headline"),
+    key("surroundings", "none; `calm` `office` `harsh` `hidden`", "preset of a place"),
+    key("schemes", "see below; [names](#names-of-schemes)", "compared by `airbound compare`"),
+    table("air"),
+    table("access-point"),
+    table("scheme"),
+    table("uplink"),
+    table("wire"),
+    table("network"),
+    table("station"),
+    table("flow"),
+    table("session"),
+    table("neighbour"),
+    table("interference"),
+    table("hearing"),
+    table("radio"),
 ];
 
 /// The longest run.

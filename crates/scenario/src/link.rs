@@ -10,6 +10,7 @@ use airbound_wifi::{Legacy, Rate, Width};
 
 use super::air::{Air, ErrorModel};
 use super::error::ScenarioError;
+use super::key::{Key, key, table};
 use super::node::{Node, Value};
 use super::section::{FromSection, Section};
 use super::station::Station;
@@ -38,11 +39,11 @@ impl FromSection for ChannelSpec {
                 if !section.has("kind") {
                     kind_is_meant(section)?;
                 }
-                section.allow("a channel of kind ideal", &[&["kind"]])?;
+                section.allow("a channel of kind ideal", &[KIND_KEYS])?;
                 Ok(Self::Ideal)
             }
             Kind::Fixed => {
-                section.allow("a channel of kind fixed", &[&["kind", "snr"]])?;
+                section.allow("a channel of kind fixed", &[KIND_KEYS, FIXED_KEYS])?;
                 if !section.has("snr") {
                     return Err(section.missing("snr", "write for example snr = \"30 dB\""));
                 }
@@ -51,7 +52,7 @@ impl FromSection for ChannelSpec {
             }
             Kind::LogDistance => Ok(Self::LogDistance(LogDistance::read(section)?)),
             Kind::Trace => {
-                section.allow("a channel of kind trace", &[&["kind"], trace_link::KEYS])?;
+                section.allow("a channel of kind trace", &[KIND_KEYS, trace_link::KEYS])?;
                 Ok(Self::Trace(TraceLink::read(section)?))
             }
         }
@@ -105,11 +106,11 @@ fn nearest(position: &Position) -> Metre {
 /// Refuses a channel without a kind that has keys of a kind other than the default.
 fn kind_is_meant(section: &Section<'_>) -> Result<(), ScenarioError> {
     for (key, _) in section.entries() {
-        let key = key.as_str();
-        let kind = match key {
-            "snr" => "fixed",
-            _ if LOG_DISTANCE_KEYS.contains(&key) => "log-distance",
-            _ if trace_link::KEYS.contains(&key) => "trace",
+        let has = |keys: &[Key]| keys.iter().any(|known| known.name == *key);
+        let kind = match () {
+            _ if has(FIXED_KEYS) => "fixed",
+            _ if has(LOG_DISTANCE_KEYS) => "log-distance",
+            _ if has(trace_link::KEYS) => "trace",
             _ => continue,
         };
         let what = format!("{key} is a key of kind {kind}; write kind = \"{kind}\"");
@@ -118,23 +119,30 @@ fn kind_is_meant(section: &Section<'_>) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-const LOG_DISTANCE_KEYS: &[&str] = &[
-    "kind",
-    "distance",
-    "path",
-    "walk",
-    "exponent",
-    "reference-loss",
-    "shadowing",
-    "shadowing-coherence",
-    "fading",
-    "blockage",
-    "activity",
+pub(super) const LOG_DISTANCE_KEYS: &[Key] = &[
+    key("distance", "one of three; 0.1 m–100 km", "not moving"),
+    key("path", "one of three; a list of pairs", "even motion"),
+    key("walk", "one of three; a table", "a straight walk"),
+    key("exponent", "3; 0–10", "path loss exponent"),
+    key("reference-loss", r#"`"46.6777 dB"`; 0–150 dB"#, "loss at 1 m"),
+    key("shadowing", r#"`"0 dB"`; 0–30 dB"#, "standard deviation"),
+    key("shadowing-coherence", r#"`"1 s"`; 1 ms–24 h"#, "until it is another"),
+    key("fading", r#"`"none"`; [below](#fading)"#, "small-scale fading"),
+    key("blockage", "`[]`; [below](#blockage-and-activity)", "people in the path"),
+    key("activity", "none; [below](#blockage-and-activity)", "spells of the room"),
 ];
+
+/// Key of every channel.
+pub(super) const KIND_KEYS: &[Key] =
+    &[key("kind", "**`ideal`** `fixed` [`log-distance`][ld] [`trace`][tr]", "`ideal`: collisions only")];
+/// Key of a fixed channel.
+pub(super) const FIXED_KEYS: &[Key] =
+    &[key("snr", "required; -20 to 100 dB", "constant, over the station's width")
+        .labelled("`snr`, of `fixed`")];
 
 impl FromSection for LogDistance {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("a channel of kind log-distance", &[LOG_DISTANCE_KEYS])?;
+        section.allow("a channel of kind log-distance", &[KIND_KEYS, LOG_DISTANCE_KEYS])?;
         let position = Position::read(section)?;
         let speed = match &position {
             Position::Walk(walk) => walk.speed,
@@ -214,9 +222,17 @@ fn read_path(section: &Section<'_>) -> Result<Vec<(Span, Metre)>, ScenarioError>
     Ok(points)
 }
 
+pub(super) const WALK_KEYS: &[Key] = &[
+    key("from", "required; 0.1 m–100 km", "at the start").labelled("`walk.from`"),
+    key("to", "required; 0.1 m–100 km", "at the turning point").labelled("`walk.to`"),
+    key("speed", r#"`"1 m/s"`; 0.01–100 m/s"#, "walking speed"),
+    key("start", r#"`"0 s"`; 0–24 h"#, "its beginning"),
+    key("return", "false", "to and fro"),
+];
+
 impl FromSection for Walk {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("a walk", &[&["from", "to", "speed", "start", "return"]])?;
+        section.allow("a walk", &[WALK_KEYS])?;
         for key in ["from", "to"] {
             if !section.has(key) {
                 return Err(section.missing(key, &format!("write for example {key} = \"20 m\"")));
@@ -235,6 +251,18 @@ impl FromSection for Walk {
         })
     }
 }
+
+/// Keys of Rayleigh and Rician fading, of Rician alone, and of Nakagami fading.
+pub(super) const MOTION_KEYS: &[Key] = &[
+    key("speed", "the walk's, else 1 m/s; 0.001–100 m/s", "Doppler spread of Clarke's model"),
+    key("independence", "**`doppler`** `per-ppdu`", "`per-ppdu`: anew each instant"),
+];
+pub(super) const RICIAN_KEYS: &[Key] =
+    &[key("k", r#"`"6 dB"`; -40 to 60 dB"#, "dominating path over all others").labelled("`k`, of `rician`")];
+pub(super) const NAKAGAMI_KEYS: &[Key] =
+    &[key("m", r#"`"by-distance"`; 0.5–100"#, "shape").labelled("`m`, of `nakagami`")];
+/// The key that names the kind of fading.
+const FADING_KIND: &[Key] = &[table("kind")];
 
 fn read_fading(section: &Section<'_>, speed: MetrePerSecond) -> Result<Fading, ScenarioError> {
     const KINDS: &[(&str, &str)] =
@@ -264,19 +292,18 @@ fn read_fading(section: &Section<'_>, speed: MetrePerSecond) -> Result<Fading, S
             )?,
         })
     };
-    const MOTION: &[&str] = &["kind", "independence", "speed"];
     match table.choice("kind", "none", KINDS)? {
         "rayleigh" => {
-            table.allow("fading of kind rayleigh", &[MOTION])?;
+            table.allow("fading of kind rayleigh", &[FADING_KIND, MOTION_KEYS])?;
             Ok(Fading::Rayleigh { motion: motion(&table)? })
         }
         "rician" => {
-            table.allow("fading of kind rician", &[MOTION, &["k"]])?;
+            table.allow("fading of kind rician", &[FADING_KIND, MOTION_KEYS, RICIAN_KEYS])?;
             let range = Decibel::new(-40.0)..=Decibel::new(60.0);
             Ok(Fading::Rician { k: table.ranged("k", DEFAULT_K, range)?, motion: motion(&table)? })
         }
         "nakagami" => {
-            table.allow("fading of kind nakagami", &[&["kind", "m"]])?;
+            table.allow("fading of kind nakagami", &[FADING_KIND, NAKAGAMI_KEYS])?;
             let m = match table.get("m") {
                 None => Shape::ByDistance,
                 Some(Node { value: Value::Text(word), .. }) if word == BY_DISTANCE => Shape::ByDistance,
@@ -285,7 +312,7 @@ fn read_fading(section: &Section<'_>, speed: MetrePerSecond) -> Result<Fading, S
             Ok(Fading::Nakagami { m })
         }
         _ => {
-            table.allow("fading of kind none", &[&["kind"]])?;
+            table.allow("fading of kind none", &[FADING_KIND])?;
             Ok(Fading::None)
         }
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::error::ScenarioError;
 use super::flow::{self, Flow};
+use super::key::{Key, key};
 use super::node::{Node, Value, shortened};
 use super::scheme::{Scheme, tcp_senders};
 use super::section::{Section, nearest};
@@ -31,7 +32,14 @@ pub struct Network {
     pub scheme: Option<Scheme>,
 }
 
-const KEYS: &[&str] = &["name", "group", "count", "channel", "channels", "scheme"];
+pub(super) const KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("count", "1; 1–50", "`NAME-1` to `NAME-N`"),
+    key("group", "the entry's name", "of all members together"),
+    key("channel", "1; 1–50", "networks on one channel contend"),
+    key("channels", "1; 1–50", "taken in turn, from `channel` on"),
+    key("scheme", "that of the run; a name, a table", "kept in comparisons"),
+];
 
 /// Upper limit on networks of a scenario.
 const MOST_NETWORKS: usize = 50;

@@ -11,6 +11,7 @@ use airbound_wifi::edca::Category;
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::node::{Node, Value};
 use super::section::Section;
 use super::text;
@@ -260,31 +261,31 @@ impl Preset {
     }
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "hardware-aggregates",
-    "hardware-total",
-    "handover",
-    "form",
-    "driver-queue",
-    "driver-order",
-    "max-ampdu-mpdus",
-    "aggregate-voice",
-    "max-ampdu-bytes",
-    "max-ppdu-duration",
-    "first-subframe-padding",
-    "hardware-tries",
-    "rates-per-grant",
-    "max-grants",
-    "max-tries",
-    "queue-limit-time",
-    "driver-limit-time",
-    "hardware-limit-time",
-    "total-limit-time",
-    "block-ack",
-    "block-ack-window",
-    "charge-received-airtime",
-    "airtime-queue-limit",
-    "queue-holds-in-flight",
+pub(super) const KEYS: &[Key] = &[
+    key("hardware-aggregates", "1–1000", "PPDUs in hardware, each category, with that on air"),
+    key("hardware-total", r#"1–4000, `"unlimited"`"#, r#"the same over all categories (`form = "ahead"`)"#),
+    key("handover", "0–100 ms", "from a PPDU's end to its successor in hardware"),
+    key("form", "`at-access` `ahead`", "aggregates are formed"),
+    key("driver-queue", r#"0–100000, `"unlimited"`"#, "packets below the scheme's queue, each category"),
+    key("driver-order", "`round-robin` `oldest-first`", "its order of stations"),
+    key("max-ampdu-mpdus", "1–64 (HE 256, legacy 1)", "of an aggregate"),
+    key("aggregate-voice", "", "`vo` has aggregates, as other categories have"),
+    key("max-ampdu-bytes", "1 B to the standard's limit", "of an A-MPDU"),
+    key("max-ppdu-duration", "100 us–5.484 ms", "longest PPDU"),
+    key("first-subframe-padding", "0–4000 B", "behind the first subframe"),
+    key("hardware-tries", "1–120", "of one PPDU, whatever the rate chain"),
+    key("rates-per-grant", "1–4", "steps of a rate chain, cut off beyond"),
+    key("max-grants", "1–255", "times that an MPDU is handed to hardware"),
+    key("max-tries", r#"1–10000, `"unlimited"`"#, "transmissions of an MPDU in all"),
+    key("queue-limit-time", r#"100 us–100 s, `"none"`"#, "in the scheme's queue"),
+    key("driver-limit-time", "as above", "in the driver"),
+    key("hardware-limit-time", "as above", "in hardware, all grants"),
+    key("total-limit-time", "as above", "in all of these"),
+    key("block-ack", "", "block-ack agreement"),
+    key("block-ack-window", "1–64 (HE 256)", "oldest unacknowledged MPDU to newest"),
+    key("charge-received-airtime", "", "a station's sending counts in its share"),
+    key("airtime-queue-limit", "", "Linux's AQL"),
+    key("queue-holds-in-flight", "", "packets count until acknowledged (ns-3)"),
 ];
 
 /// Reads `preset`.

@@ -4,7 +4,14 @@ use airbound_air::power_save::{PowerSave, Wake};
 use airbound_units::Span;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::section::Section;
+
+pub(super) const KEYS: &[Key] = &[
+    key("wake", "**`null-frame`** `u-apsd`", "way to waiting frames"),
+    key("timeout", r#"`"200 ms"`; 1 ms–60 s"#, "`null-frame`: last frame to sleep"),
+    key("listen-interval", "1; 1–255", "one beacon of so many"),
+];
 
 /// Reads the table `power-save` of a station; `None` if there is none. `beacons` is whether the access point sends beacons.
 pub(super) fn read(section: &Section<'_>, beacons: bool) -> Result<Option<PowerSave>, ScenarioError> {
@@ -12,7 +19,7 @@ pub(super) fn read(section: &Section<'_>, beacons: bool) -> Result<Option<PowerS
         return Ok(None);
     }
     let table = section.table("power-save")?;
-    table.allow("power-save", &[&["wake", "timeout", "listen-interval"]])?;
+    table.allow("power-save", &[KEYS])?;
     let refused = [
         (!beacons, "air.beacons is false: no beacon would wake the station"),
         (section.has("away"), "the station has away, too; allowed is one of the two"),

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
 use super::hearing::{Hearing, Names};
+use super::key::{Key, key};
 use super::node::{Node, Value};
 use super::section::Section;
 use super::{Scenario, text};
@@ -74,8 +75,18 @@ fn loss<S: Serializer>(value: &Option<Loss>, serializer: S) -> Result<S::Ok, S::
     }
 }
 
-const KEYS: &[&str] = &["answer-loss", "protection-loss", "missed-block-ack", "capture"];
-const CAPTURE_KEYS: &[&str] = &["preamble", "takeover", "level", "levels"];
+pub(super) const KEYS: &[Key] = &[
+    key("answer-loss", r#"with the data; `"signal"`, 0–1"#, "of Ack and BlockAck"),
+    key("protection-loss", r#"none; `"signal"`, 0–1"#, "of RTS and of CTS"),
+    key("missed-block-ack", "**`repeat`** `request`", "after an A-MPDU without BlockAck"),
+    key("capture", "none; a table", "of the stronger frame"),
+];
+pub(super) const CAPTURE_KEYS: &[Key] = &[
+    key("preamble", r#"`"4 dB"`; 0–60 dB"#, "over all others: preamble detected"),
+    key("takeover", r#"`"none"`; `none`, 0–60 dB"#, "a later, so much stronger frame takes over"),
+    key("levels", "by places, or required; tables of tables", "by receiver, of each sender"),
+    key("level", r#"`"-40 dBm"`; -150 to 40 dBm"#, "of those not in `levels`"),
+];
 const WEAKEST: Dbm = Dbm::new(-150.0);
 const STRONGEST: Dbm = Dbm::new(40.0);
 

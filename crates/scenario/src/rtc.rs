@@ -5,6 +5,7 @@ use airbound_wifi::Category;
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::scheme::{RTC_SENDERS, Scheme, Slot};
 use super::section::Section;
 use super::size_law::{SizeLaw, read_size_law};
@@ -51,24 +52,24 @@ pub struct RtcStream {
     pub congestion: Option<Slot>,
 }
 
-pub(super) const RTC_KEYS: &[&str] = &[
-    "rate",
-    "min-rate",
-    "start-rate",
-    "max-rate",
-    "fps",
-    "size",
-    "size-law",
-    "key-frame-interval",
-    "key-frame-factor",
-    "reaction",
-    "fec",
-    "fec-overhead",
-    "nack",
-    "give-up",
-    "deadline",
-    "feedback-category",
-    "congestion",
+pub(super) const RTC_KEYS: &[Key] = &[
+    key("rate", r#"`"10 Mbit/s"`; 10 kbit/s–1 Gbit/s"#, "largest, of coded video"),
+    key("min-rate", r#"`"30 kbit/s"`; 5 kbit/s–`max-rate`"#, "least target"),
+    key("start-rate", r#"`"300 kbit/s"`; `min-rate` to `max-rate`"#, "its first target"),
+    key("max-rate", "1.5 times `rate`; 5 kbit/s–10 Gbit/s", "its largest target"),
+    key("fps", "30; 1–1000", "frames a second"),
+    key("size", r#"`"1200 B"`; 100–1452 B"#, "RTP packet, with header"),
+    key("size-law", r#"`"lognormal(0.21)"`; as of `vr`"#, "of frame sizes"),
+    key("key-frame-interval", r#"`"100 s"`; 1 ms–24 h"#, "longest, between key frames"),
+    key("key-frame-factor", "3.24; 1–20", "key frame over mean"),
+    key("reaction", r#"`"200 ms"`; 0–10 s"#, "least, between rate changes"),
+    key("fec", "`none` `rows` **`columns`** `two-dimensional` `reed-solomon`", "forward error correction"),
+    key("fec-overhead", "0.125; 0.01–1", "parity per media packet"),
+    key("nack", "true", "lost packets are resent"),
+    key("give-up", r#"`"3 s"`; 10 ms–60 s"#, "before a key frame is asked for"),
+    key("deadline", r#"`"100 ms"`; 1 ms–10 s"#, "of decoded frames"),
+    key("feedback-category", "`bk` **`be`** `vi` `vo`", "of the receiver's packets"),
+    key("congestion", "see below; [rules](#rules-for-the-rate-of-video)", "of its rate"),
 ];
 
 /// Layout of the parity packets.

@@ -143,10 +143,11 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// There is such a key.
-    pub fn allow(&self, owner: &str, lists: &[&[&str]]) -> Result<(), ScenarioError> {
+    pub fn allow<K: AsRef<str>>(&self, owner: &str, lists: &[&[K]]) -> Result<(), ScenarioError> {
         for (key, node) in self.entries {
-            if lists.iter().all(|list| !list.contains(&key.as_str())) {
-                let known: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+            let known = || lists.iter().flat_map(|list| list.iter()).map(AsRef::as_ref);
+            if known().all(|known| known != key) {
+                let known: Vec<&str> = known().collect();
                 let meant = meant_among(key, &known);
                 return Err(ScenarioError::UnknownKey {
                     place: self.document.place(node.origin),

@@ -4,6 +4,7 @@ use airbound_units::{BitRate, ByteCount};
 use serde::Serialize;
 
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::scheme::{SHAPER_QUEUES, Slot};
 use super::section::Section;
 
@@ -19,9 +20,15 @@ pub struct Shaper {
     pub queue: Slot,
 }
 
+pub(super) const KEYS: &[Key] = &[
+    key("rate", "required; 1 kbit/s–1 Tbit/s", "from the IP header on"),
+    key("burst", r#"`"1500 B"`; 0 B–16 MiB"#, "depth of the bucket"),
+    key("queue", "**`fifo`** `codel` `pie` `fq-codel`", "a name, or a table with `kind`"),
+];
+
 impl Shaper {
     pub(super) fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {
-        section.allow("a shaper", &[&["rate", "burst", "queue"]])?;
+        section.allow("a shaper", &[KEYS])?;
         if !section.has("rate") {
             return Err(section.missing("rate", "write for example rate = \"50 Mbit/s\""));
         }

@@ -10,6 +10,7 @@ use super::access_point::AccessPoint;
 use super::air::Air;
 use super::error::ScenarioError;
 use super::fits::{self, RateLimits};
+use super::key::{Key, key};
 use super::path::Preset;
 use super::power_save;
 use super::section::{FromSection as _, Section};
@@ -50,19 +51,19 @@ pub struct Station {
     pub channel: ChannelSpec,
 }
 
-const KEYS: &[&str] = &[
-    "name",
-    "group",
-    "network",
-    "count",
-    "standard",
-    "width",
-    "streams",
-    "rate",
-    "via",
-    "away",
-    "power-save",
-    "channel",
+pub(super) const KEYS: &[Key] = &[
+    key("name", "required", ""),
+    key("count", "1; 0–200", "`NAME-1` to `NAME-N`"),
+    key("group", "the entry's name", "of all members together"),
+    key("network", "all; a `[[network]]` or a member", "where it stands"),
+    key("standard", "the air's, or older", "newest PPDU format"),
+    key("width", "the air's, or less", "widest channel"),
+    key("streams", "the access point's, or less", "spatial streams"),
+    key("rate", "none; a PHY rate", "fixed, both directions"),
+    key("via", "none; a station or a group", "over which it is reached"),
+    key("away", "never; a table", "[leaves the channel](#away)"),
+    key("power-save", "never; a table", "[sleeps](#power-save)"),
+    key("channel", r#"`{ kind = "ideal" }`; [below](#channel)"#, "link to the access point, or to `via`"),
 ];
 
 /// Upper limit on stations of a network.

@@ -9,6 +9,7 @@ use airbound_wifi::Rate;
 
 use super::air::Air;
 use super::error::ScenarioError;
+use super::key::{Key, key};
 use super::section::{FromSection, Section};
 use super::shipped;
 use super::station::Station;
@@ -36,7 +37,13 @@ pub fn load_trace(file: &Path, format: Format, scale: f64, repeat: bool) -> Resu
     Trace::parse(&text, &name, format, scale, repeat)
 }
 
-pub(super) const KEYS: &[&str] = &["file", "format", "as", "scale", "loop"];
+pub(super) const KEYS: &[Key] = &[
+    key("file", "required; a file, or `shipped:NAME`", ""),
+    key("format", "**`auto`** `bandwidth` `mahimahi` `snr`", "`auto`: by header or first line"),
+    key("as", "by format; `phy` `pipe` `snr`", "what the trace drives").labelled("`channel.as`"),
+    key("scale", "1; 0.001–1000", "factor on bandwidths"),
+    key("loop", "true", "false: keeps its last value"),
+];
 
 impl FromSection for TraceLink {
     fn read(section: &Section<'_>) -> Result<Self, ScenarioError> {

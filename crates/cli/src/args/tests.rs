@@ -4,7 +4,6 @@ use std::path::Path;
 use std::{env, fs};
 
 use airbound_arguments::reference;
-use airbound_scenario::media_rates;
 use clap::CommandFactory;
 
 #[test]
@@ -70,29 +69,22 @@ fn the_reference_page_is_what_the_help_says() {
         reference::arguments(&program, |_| true),
         reference::sections("airbound", &program)
     );
-    compare("commands.md", "airbound", &text);
+    compare("commands.md", &[("airbound", text)]);
 }
 
+/// The tables of keys are the declarations of the reader.
 #[test]
-fn the_reference_page_lists_every_rule_for_the_rate_of_video() {
-    let mut text = "| rule | meaning |\n|---|---|\n".to_owned();
-    for (name, meaning, _) in media_rates() {
-        text += &format!("| `{name}` | {meaning} |\n");
-    }
-    for (name, _, keys) in media_rates().filter(|(.., keys)| !keys.is_empty()) {
-        text += &format!("\n#### Sender `{name}`\n\n| key | default; range | meaning |\n|---|---|---|\n");
-        for (key, values, meaning) in keys {
-            text += &format!("| `{key}` | {values} | {meaning} |\n").replace("|  |", "| |");
-        }
-    }
-    compare("scenario-keys.md", "rules for the rate of video", &text);
+fn the_reference_page_of_scenarios_is_what_they_declare() {
+    compare("scenario-keys.md", &airbound_scenario::reference_tables());
 }
 
-/// Compares a part of a page of the reference, or writes it.
-fn compare(page: &str, part: &str, text: &str) {
+/// Compares the parts of a page, or writes them.
+fn compare(page: &str, parts: &[(&str, String)]) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     let found = fs::read_to_string(&page).expect("the page");
-    let wanted = reference::with_part(&found, part, text).expect("the part");
+    let wanted = parts.iter().fold(found.clone(), |page, (name, text)| {
+        reference::with_part(&page, name, text).unwrap_or_else(|| panic!("no part {name}"))
+    });
     if env::var_os(reference::RENEW).is_some() {
         fs::write(&page, &wanted).expect("written");
     } else {
