@@ -1,6 +1,8 @@
 //! `[session]`: a multi-user video session over a forwarding server.
 
 use airbound_senders::congestion::Congestion;
+use airbound_senders::rtp::rate::RateRule;
+use airbound_senders::tcp::TcpConfig;
 use airbound_units::{BitRate, ByteCount, Span};
 use serde::{Serialize, Serializer};
 
@@ -8,7 +10,7 @@ use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::key::{Key, key};
 use super::node::{Value, shortened};
-use super::scheme::{Scheme, Slot};
+use super::scheme::{SESSION_SENDERS, Scheme, Slot};
 use super::section::Section;
 use super::station::{Station, members, read_name};
 use super::trace_link;
@@ -25,9 +27,8 @@ pub struct Conference {
     pub server: Option<BitRate>,
     /// One-way delay between server and access links.
     pub delay: Span,
-    /// SessionTransport of all streams.
-    #[serde(rename = "congestion")]
-    pub transport: SessionTransport,
+    /// Congestion control of all streams, which names their transport. Plum's testbed has TCP with BBR.
+    pub congestion: Slot,
     /// Video encoder of all clients.
     pub encoder: Encoder,
     /// The clients; their index is their number.
@@ -35,44 +36,18 @@ pub struct Conference {
     pub clients: Vec<Client>,
 }
 
-/// The transport of a session's streams, named by its congestion control. Plum's testbed has TCP with BBR.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The transport of a session's streams.
+#[derive(Debug, Clone, PartialEq)]
 pub enum SessionTransport {
     /// TCP.
-    Tcp(Congestion),
-    /// RTP with Google congestion control, as between browsers.
-    Gcc,
+    Tcp(Box<TcpConfig>),
+    /// RTP with a rule for the rate, as between browsers.
+    Rtp(RateRule),
 }
 
-impl Serialize for SessionTransport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl SessionTransport {
-    /// TCP's congestion control; `None` for a transport without acknowledgements.
-    #[must_use]
-    pub const fn congestion(self) -> Option<Congestion> {
-        match self {
-            Self::Tcp(congestion) => Some(congestion),
-            Self::Gcc => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        self.congestion().map_or("gcc", Congestion::name)
-    }
-
-    /// All transports, each with its name.
-    fn choices() -> Vec<(&'static str, Self)> {
-        let tcp = Congestion::ALL.iter().map(|congestion| Self::Tcp(*congestion));
-        tcp.chain([Self::Gcc]).map(|transport| (transport.name(), transport)).collect()
-    }
-
-    /// Whether a session over it can have this policy.
-    fn takes(self, policy: &str) -> bool {
-        self.congestion().is_some() || policy != "tack"
+impl From<Congestion> for SessionTransport {
+    fn from(congestion: Congestion) -> Self {
+        Self::Tcp(Box::new(TcpConfig { congestion, ..TcpConfig::default() }))
     }
 }
 
@@ -145,7 +120,7 @@ pub enum Access {
 pub(super) const KEYS: &[Key] = &[
     key("server", r#"`"ample"`; 0.1 Mbit/s–100 Gbit/s"#, "most that it sends"),
     key("delay", r#"`"10 ms"`; 0–10 s"#, "one way, to access links"),
-    key("congestion", "**`bbr`** `cubic` `reno` `gcc`", "of all streams"),
+    key("congestion", "**`bbr`** `cubic` `reno`, a [rule](#rules-for-the-rate-of-video)", "of all streams"),
     key("encoder", "`{}`", "[of all clients](#sessionencoder)"),
     key("client", "required; 2–64 in all", "[clients](#sessionclient)"),
 ];
@@ -216,11 +191,8 @@ impl Conference {
         Ok(Some(Self {
             server,
             delay: section.ranged("delay", Span::from_millis(10), Span::ZERO..=Span::from_secs(10))?,
-            transport: section.choice(
-                "congestion",
-                SessionTransport::Tcp(Congestion::Bbr),
-                &SessionTransport::choices(),
-            )?,
+            congestion: Slot::read(&section, "congestion", SESSION_SENDERS)?
+                .unwrap_or_else(|| Slot::plain(Congestion::Bbr.name())),
             encoder: read_encoder(&section.table("encoder")?)?,
             clients,
         }))
@@ -235,12 +207,14 @@ impl Conference {
         end: Span,
     ) -> Result<(), ScenarioError> {
         if let Some(slot) = &scheme.session
-            && !self.transport.takes(slot.name())
+            && self.congestion.is_media_rate()
+            && slot.name() == "tack"
         {
-            return Err(top.table("scheme")?.wrong(
-                "session",
-                "is tack, which spaces TCP's acknowledgements; with congestion = \"gcc\" plain, last-n, plum and room are allowed",
-            ));
+            let problem = format!(
+                "is tack, which spaces TCP's acknowledgements; with congestion = \"{}\" plain, last-n, plum and room are allowed",
+                self.congestion.kind()
+            );
+            return Err(top.table("scheme")?.wrong("session", problem));
         }
         if end > LONGEST {
             return Err(
@@ -262,8 +236,19 @@ impl Conference {
     }
 
     /// The schemes of a comparison that names none.
-    pub(super) const fn usual_schemes(&self) -> &'static [&'static str] {
-        if self.transport.congestion().is_some() { OVER_TCP } else { OVER_OTHERS }
+    pub(super) fn usual_schemes(&self) -> &'static [&'static str] {
+        if self.congestion.is_media_rate() { OVER_OTHERS } else { OVER_TCP }
+    }
+
+    /// The transport of all streams.
+    ///
+    /// # Errors
+    /// A parameter is unknown or of the wrong type.
+    pub fn transport(&self) -> Result<SessionTransport, String> {
+        Ok(match self.congestion.media_rate()? {
+            Some(rule) => SessionTransport::Rtp(rule),
+            None => SessionTransport::Tcp(Box::new(self.congestion.tcp_config()?)),
+        })
     }
 
     /// The first client with this name, or of this entry.

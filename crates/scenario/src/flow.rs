@@ -91,7 +91,7 @@ impl Traffic {
         }
     }
 
-    /// Name of the rate controller of a real-time video under a scheme: `gcc` or `fixed`; `None` for other traffic.
+    /// Name of the rule for the rate of a real-time video under a scheme; `None` for other traffic.
     #[must_use]
     pub fn media_sender(&self, scheme: &super::Scheme) -> Option<&'static str> {
         match self {

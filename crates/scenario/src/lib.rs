@@ -258,12 +258,12 @@ impl Scenario {
             flow::Deciders { down: &scheme.queue, up: uplink.queue.as_ref().unwrap_or(&scheme.queue) };
         let session = Conference::read(top, &stations, &scheme.queue)?;
         let (flows, focus) = read_flows(top, &stations, &empty_groups, &wire, &deciders, session.as_ref())?;
-        refuse_gcc_for_tcp(top, &scheme, &flows)?;
+        refuse_media_rate_for_tcp(top, &scheme, &flows)?;
         let (stations, flows, focus) = network::expand(top, &networks, &stations, flows, focus)?;
         if let Some(session) = &session {
             session.check(top, &scheme, &stations, duration + warm_up)?;
         }
-        network::refuse_gcc_for_tcp(top, &networks, &stations, &flows)?;
+        network::refuse_media_rate_for_tcp(top, &networks, &stations, &flows)?;
         across::refuse_effects_of_pipes(top, &access_point, &stations)?;
         let neighbours = read_all(top, "neighbour", Neighbour::read, |entry| &entry.name)?;
         let transmitters: u32 = neighbours.iter().map(|neighbour| neighbour.transmitters).sum();
@@ -558,14 +558,19 @@ fn read_flows(
 }
 
 /// Refuses combinations that could not be built later.
-fn refuse_gcc_for_tcp(top: &Section<'_>, scheme: &Scheme, flows: &[Flow]) -> Result<(), ScenarioError> {
+fn refuse_media_rate_for_tcp(
+    top: &Section<'_>,
+    scheme: &Scheme,
+    flows: &[Flow],
+) -> Result<(), ScenarioError> {
     let takes_it = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.congestion.is_none());
-    match flows.iter().find(takes_it).filter(|_| scheme.sender.kind() == "gcc") {
+    match flows.iter().find(takes_it).filter(|_| scheme.sender.is_media_rate()) {
         None => Ok(()),
         Some(flow) => Err(top.table("scheme")?.wrong(
             "sender",
             format!(
-                "is \"gcc\", but flow {} is TCP; give it congestion = {}",
+                "is \"{}\", but flow {} is TCP; give it congestion = {}",
+                scheme.sender.kind(),
                 flow.name,
                 scheme::tcp_senders("\"")
             ),

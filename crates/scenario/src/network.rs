@@ -223,13 +223,18 @@ pub(super) fn expand(
 }
 
 /// Refuses TCP flows without a congestion control of their own in a network whose scheme's sender is for real-time video.
-pub(super) fn refuse_gcc_for_tcp(
+pub(super) fn refuse_media_rate_for_tcp(
     top: &Section<'_>,
     networks: &[Network],
     stations: &[Station],
     flows: &[Flow],
 ) -> Result<(), ScenarioError> {
-    for network in networks.iter().filter(|network| network.uses_gcc()) {
+    for network in networks {
+        let Some(rule) =
+            network.scheme.as_ref().map(|scheme| &scheme.sender).filter(|slot| slot.is_media_rate())
+        else {
+            continue;
+        };
         let is_here = |flow: &&Flow| {
             let mut homes = stations.iter().filter(|station| station.name == flow.station);
             homes.any(|station| station.network.as_ref() == Some(&network.name))
@@ -239,8 +244,9 @@ pub(super) fn refuse_gcc_for_tcp(
             return Err(top.wrong(
                 "network",
                 format!(
-                    "{} sends with \"gcc\", but flow {} is TCP; give it congestion = {}",
+                    "{} sends with \"{}\", but flow {} is TCP; give it congestion = {}",
                     network.name,
+                    rule.kind(),
                     flow.name,
                     tcp_senders("\"")
                 ),
@@ -260,10 +266,6 @@ impl Scenario {
 }
 
 impl Network {
-    fn uses_gcc(&self) -> bool {
-        self.scheme.as_ref().is_some_and(|scheme| scheme.sender.kind() == "gcc")
-    }
-
     /// The scenario of this network alone: `whole` with its stations and flows only.
     #[must_use]
     pub fn of(&self, whole: &Scenario) -> Scenario {

@@ -1,7 +1,9 @@
 //! The tables of the reference of scenarios, from the declarations of keys and of the kinds that fill a slot.
 
+use airbound_senders::rtp::rate::RateRule;
+
 use super::catalogue::catalogue;
-use super::key::Key;
+use super::key::{Key, key};
 use super::{
     absence, access_point, air, conference, disturbance, flow, hearing, link, network, path, power_save,
     radio, rtc, scheme, shaper, station, trace_link,
@@ -59,7 +61,19 @@ pub fn reference_tables() -> Vec<(&'static str, String)> {
             chapter.words.iter().map(|(word, meaning)| format!("| `{word}` | {meaning} |\n")).collect();
         (chapter.name, format!("| name | what it is |\n|---|---|\n{rows}"))
     });
-    TABLES.iter().map(in_markdown).chain(slots).collect()
+    TABLES.iter().map(in_markdown).chain(slots).chain([("rules", rules())]).collect()
+}
+
+/// The rules for the rate of video, and the keys of each.
+fn rules() -> String {
+    let rows = RateRule::KINDS.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
+    let keys = RateRule::KINDS.iter().zip(RateRule::KEYS).filter(|(_, keys)| !keys.is_empty());
+    let keys = keys.map(|((rule, _), keys)| {
+        let rows = keys.iter().filter_map(|(name, values, meaning)| key(name, values, meaning).row());
+        let head = "| key | default; range | meaning |\n|---|---|---|";
+        format!("\n#### Sender `{rule}`\n\n{head}\n{}", rows.collect::<String>())
+    });
+    format!("| rule | what it is |\n|---|---|\n{}", rows.chain(keys).collect::<String>())
 }
 
 #[cfg(test)]

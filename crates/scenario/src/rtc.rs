@@ -47,7 +47,7 @@ pub struct RtcStream {
     pub deadline: Span,
     /// The access category of the receiver's feedback.
     pub feedback_category: Category,
-    /// Congestion control: `gcc`, or `fixed` for none; `None` uses the scheme's sender if that is `gcc`, else `gcc`.
+    /// The rule for its rate; `None` uses the scheme's sender if that is one, else `gcc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Slot>,
 }
@@ -69,7 +69,7 @@ pub(super) const RTC_KEYS: &[Key] = &[
     key("give-up", r#"`"3 s"`; 10 ms–60 s"#, "before a key frame is asked for"),
     key("deadline", r#"`"100 ms"`; 1 ms–10 s"#, "of decoded frames"),
     key("feedback-category", "`bk` **`be`** `vi` `vo`", "of the receiver's packets"),
-    key("congestion", "see below; `gcc` `fixed`", "congestion control"),
+    key("congestion", "see below; [rules](#rules-for-the-rate-of-video)", "of its rate"),
 ];
 
 /// Layout of the parity packets.
@@ -97,10 +97,10 @@ const CORRECTIONS: &[(&str, ErrorCorrection)] = &[
 ];
 
 impl RtcStream {
-    /// The controller of its rate under a scheme: its own congestion control, else the scheme's sender if that is `gcc`.
+    /// The rule for its rate under a scheme: its own, else the scheme's sender if that is one, else `gcc`.
     #[must_use]
     pub fn sender(&self, scheme: &Scheme) -> Slot {
-        let scheme = Some(&scheme.sender).filter(|sender| sender.kind() == "gcc");
+        let scheme = Some(&scheme.sender).filter(|sender| sender.is_media_rate());
         self.congestion.as_ref().or(scheme).cloned().unwrap_or_else(|| Slot::plain("gcc"))
     }
 

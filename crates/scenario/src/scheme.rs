@@ -15,7 +15,8 @@ use super::section::{Section, nearest};
 use slot::LAW;
 pub use slot::Slot;
 pub(super) use slot::{
-    Choices, QUEUES, RATES, RTC_SENDERS, SENDERS, SESSIONS, SHAPER_QUEUES, TCP_SENDERS, tcp_senders,
+    Choices, QUEUES, RATES, RTC_SENDERS, SENDERS, SESSION_SENDERS, SESSIONS, SHAPER_QUEUES, TCP_SENDERS,
+    tcp_senders,
 };
 
 /// Whether a queue and a rate control can work together.
@@ -52,7 +53,7 @@ pub struct Scheme {
     pub queue: Slot,
     /// Decides the PHY rate and the tries of each transmission.
     pub rate: Slot,
-    /// Congestion control of TCP flows that do not set their own, `gcc` with parameters for real-time video, or the rate
+    /// Congestion control of TCP flows that do not set their own, a rule for the rate of real-time video, or the rate
     /// allocation of paced flows.
     pub sender: Slot,
     /// Decides the bitrates of the session; `None` without one.

@@ -224,22 +224,7 @@ fn real_time_video_is_checked() {
         &["flow.stream.congestion", "pacing-factor is 99", "1 to 10"],
     );
     check(&parameter("\"gcc\", speed = 1"), &["flow.stream.congestion", "unknown field speed"]);
-    check(&parameter("\"fixed\", rate = 1"), &["flow.stream.congestion", "unknown key rate"]);
-}
-
-#[test]
-fn congestion_control_of_video_is_not_tcps() {
-    let tcp = |line: &str| {
-        let text = with("\"cbr\"", "\"tcp\"").replace("rate = \"20 Mbit/s\"", line);
-        format!("{text}[scheme]\nsender = \"gcc\"\n")
-    };
-    check(&tcp(""), &["test.toml:12:", "scheme.sender", "flow stream is TCP", "\"cubic\""]);
-    check(&tcp("congestion = \"gcc\""), &["flow.stream.congestion", "\"cubic\", \"reno\", \"bbr\""]);
-    let scenario = Scenario::parse(&tcp("congestion = \"bbr\""), "test.toml", &Overrides::none()).unwrap();
-    assert_eq!(scenario.scheme.sender.kind(), "gcc");
-    let video = with("\"cbr\"", "\"rtc\"");
-    let scenario = Scenario::parse(&video, "test.toml", &Overrides::none()).unwrap();
-    assert_eq!(scenario.with_scheme("linux+gcc").unwrap().scheme.to_string(), "linux+minstrel-ht+gcc");
+    check(&parameter("\"fixed\", rate = 1"), &["flow.stream.congestion", "unknown field rate"]);
 }
 
 #[test]

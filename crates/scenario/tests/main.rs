@@ -6,5 +6,6 @@ mod near_words;
 mod pairs;
 mod radio;
 mod round_trip;
+mod senders;
 mod sentence;
 mod shipped;

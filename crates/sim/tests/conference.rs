@@ -8,6 +8,7 @@ use airbound_senders::conference::{
     ConferenceConfig, LastNConfig, PlumConfig, RoomConfig, RoomPolicy, TackConfig,
 };
 use airbound_senders::congestion::Congestion;
+use airbound_senders::rtp::rate::RateRule;
 use airbound_sim::conference::{AccessSpec, AirSpec, ConferenceOutcome, ConferenceSpec};
 use airbound_sim::path::PipeSpec;
 use airbound_sim::play;
@@ -31,7 +32,7 @@ fn run(spec: ConferenceSpec) -> ConferenceOutcome {
 
 /// The same over RTP with Google congestion control.
 fn over_rtp(spec: ConferenceSpec) -> ConferenceSpec {
-    ConferenceSpec { transport: SessionTransport::Gcc, ..spec }
+    ConferenceSpec { transport: SessionTransport::Rtp(RateRule::default()), ..spec }
 }
 
 fn eight(policy: ConferenceConfig) -> ConferenceOutcome {
@@ -128,9 +129,9 @@ fn a_presenters_weight_shows_in_what_it_receives() {
 #[test]
 fn window_based_senders_have_a_capacity_too() {
     let spec = session((0..8).map(|_| pipe("0 16\n")).collect(), PLUM());
-    let cubic = run(ConferenceSpec { transport: SessionTransport::Tcp(Congestion::Cubic), ..spec });
+    let cubic = run(ConferenceSpec { transport: Congestion::Cubic.into(), ..spec });
     let plain = session((0..8).map(|_| pipe("0 16\n")).collect(), ConferenceConfig::Plain);
-    let plain = run(ConferenceSpec { transport: SessionTransport::Tcp(Congestion::Cubic), ..plain });
+    let plain = run(ConferenceSpec { transport: Congestion::Cubic.into(), ..plain });
     assert!(cubic.computed >= 1);
     assert!(cubic.mean_down() > 1.15 * plain.mean_down(), "{} {}", cubic.mean_down(), plain.mean_down());
 }
@@ -161,6 +162,22 @@ fn plum_turns_links_to_the_viewers_over_rtp_too_once_estimates_have_grown() {
         run(over_rtp(ConferenceSpec { warm_up: Span::from_secs(60), ..spec }))
     });
     assert!(plum.mean_down() > 1.05 * plain.mean_down(), "{} {}", plum.mean_down(), plain.mean_down());
+}
+
+#[test]
+fn each_rule_for_the_rate_carries_a_session_and_a_fixed_rate_adapts_to_nothing() {
+    let with = |rule: &str, mbps: &str| {
+        let rule = toml::from_str(&format!("kind = \"{rule}\"")).expect("a rule");
+        let spec = session((0..3).map(|_| pipe(mbps)).collect(), ConferenceConfig::Plain);
+        run(ConferenceSpec { transport: SessionTransport::Rtp(rule), ..spec })
+    };
+    for (name, _) in RateRule::KINDS {
+        // Two cameras of 10 Mb/s each, and the own one, in half of the link at most.
+        let wide = with(name, "0 80\n").mean_down();
+        assert!((15.0..20.1).contains(&wide), "{name}: {wide}");
+    }
+    let narrow = ["gcc", "fixed"].map(|rule| with(rule, "0 9\n").mean_down());
+    assert!(narrow[1] < 0.5 * narrow[0], "{narrow:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use airbound_control::rate::{Capabilities, RateConfig};
 use airbound_senders::allocation::AllocationConfig;
 use airbound_senders::conference::ConferenceConfig;
 use airbound_senders::congestion::Congestion;
-use airbound_senders::rtp::gcc::GccConfig;
+use airbound_senders::rtp::rate::RateRule;
 use airbound_senders::tcp::{TcpConfig, TcpSender};
 use airbound_units::Span;
 use serde::ser::SerializeMap;
@@ -98,11 +98,14 @@ pub(crate) const RATES: Choices = Choices {
         }
     },
 };
-/// The kinds of sender: those of TCP, `gcc` for real-time video, and the allocation of the rates of paced flows.
+/// The kinds of sender: those of TCP, rules for the rate of real-time video, and the allocation of the rates of paced flows.
 pub(crate) const SENDERS: Choices = Choices {
-    kinds: &with::<{ Congestion::KINDS.len() + 2 }>(
-        Congestion::KINDS,
-        &[GCC, (ALLOCATING, "rates of flows of kind paced, by their level of aggregation")],
+    kinds: &with::<{ Congestion::KINDS.len() + RateRule::OF_SCHEMES.len() + 1 }>(
+        &with::<{ Congestion::KINDS.len() + RateRule::OF_SCHEMES.len() }>(
+            Congestion::KINDS,
+            RateRule::OF_SCHEMES,
+        ),
+        &[(ALLOCATING, "rates of flows of kind paced, by their level of aggregation")],
     ),
     variants: &[],
     check: check_sender,
@@ -121,10 +124,13 @@ pub(crate) const TCP_SENDERS: Choices =
     Choices { kinds: Congestion::KINDS, variants: &[], check: check_sender };
 /// The kinds of sender of real-time video.
 pub(crate) const RTC_SENDERS: Choices =
-    Choices { kinds: &[GCC, ("fixed", "no congestion control")], variants: &[], check: check_sender };
-
-/// The congestion control of real-time video.
-const GCC: (&str, &str) = ("gcc", "Google congestion control, for flows of kind rtc");
+    Choices { kinds: RateRule::KINDS, variants: &[], check: check_sender };
+/// The kinds of sender of a session: those of TCP and of real-time video.
+pub(crate) const SESSION_SENDERS: Choices = Choices {
+    kinds: &with::<{ Congestion::KINDS.len() + RateRule::KINDS.len() }>(Congestion::KINDS, RateRule::KINDS),
+    variants: &[],
+    check: check_sender,
+};
 
 /// The congestion controls of TCP as an error lists them: "cubic", "reno" or "bbr", each between `quote`.
 pub(crate) fn tcp_senders(quote: &str) -> String {
@@ -142,10 +148,9 @@ fn check_sender(slot: &Slot) -> Result<(), String> {
     if let Some(config) = slot.allocation()? {
         return config.check().map_err(|error| error.to_string());
     }
-    match slot.kind {
-        "gcc" => slot.gcc_config().and_then(|config| config.check().map_err(|error| error.to_string())),
-        "fixed" => slot.refuse_parameters(),
-        _ => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
+    match slot.media_rate()? {
+        Some(rule) => rule.check().map_err(|error| error.to_string()),
+        None => TcpSender::new(slot.tcp_config()?).map(|_| ()).map_err(|error| error.to_string()),
     }
 }
 
@@ -276,8 +281,8 @@ impl Slot {
         if self.kind == ALLOCATING || self.is_custom() {
             return Ok(TcpConfig::default());
         }
-        if self.kind == "gcc" {
-            return Err(format!("gcc is for flows of kind rtc; TCP needs {}", tcp_senders("")));
+        if self.is_media_rate() {
+            return Err(format!("{} is for flows of kind rtc; TCP needs {}", self.kind, tcp_senders("")));
         }
         // Values set by a flow or the run are not parameters of a scheme.
         if let Some(key) =
@@ -307,18 +312,27 @@ impl Slot {
         self.own_parameters()
     }
 
-    /// Congestion control of real-time video, for a slot that names `gcc`.
+    /// Whether a sender slot names a rule for the rate of real-time video.
+    #[must_use]
+    pub fn is_media_rate(&self) -> bool {
+        RTC_SENDERS.names().any(|name| name == self.kind)
+    }
+
+    /// The rule for the rate of real-time video of a sender slot that names one; `None` for any other sender.
     ///
     /// # Errors
     /// A parameter is unknown or of the wrong type.
-    pub fn gcc_config(&self) -> Result<GccConfig, String> {
-        // The flow sets its rates.
+    pub fn media_rate(&self) -> Result<Option<RateRule>, String> {
+        if !self.is_media_rate() {
+            return Ok(None);
+        }
+        // The flow or the session's encoder sets its rates.
         if let Some(key) =
             ["start-rate", "min-rate", "max-rate"].iter().find(|key| self.parameters.contains_key(**key))
         {
             return Err(format!("unknown key {key}: it belongs to the flow"));
         }
-        self.own_parameters()
+        self.config().map(Some)
     }
 
     /// The parameters as a configuration without a kind.

@@ -73,7 +73,7 @@ pub struct ConferenceSpec {
     pub policy: ConferenceConfig,
     /// The encoder of all clients.
     pub encoder: Encoder,
-    /// SessionTransport of all streams.
+    /// The transport of all streams.
     pub transport: SessionTransport,
     /// Division of a viewer's rate among the sources.
     pub forwarding: Forwarding,
@@ -100,7 +100,7 @@ impl ConferenceSpec {
             access,
             policy,
             encoder: Encoder::default(),
-            transport: SessionTransport::Tcp(Congestion::Bbr),
+            transport: Congestion::Bbr.into(),
             forwarding: Forwarding::Divided,
             server: None,
             delay: Span::from_millis(10),

@@ -21,7 +21,7 @@ mod stream;
 pub(crate) mod tables;
 
 use airbound_control::frame::DropReason;
-use airbound_scenario::Encoder;
+use airbound_scenario::{Encoder, SessionTransport};
 use airbound_senders::conference::ConferenceConfig;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -133,8 +133,10 @@ impl Conference {
     /// The parameters of the policy or of the congestion control are wrong.
     pub(crate) fn new(spec: ConferenceSpec, networks: Vec<usize>) -> Result<Self, BuildError> {
         let slot = |slot, reason: String| BuildError::Slot { slot, reason };
-        if spec.transport.congestion().is_none() && matches!(spec.policy, ConferenceConfig::Tack(_)) {
-            let reason = "tack spaces TCP's acknowledgements, and the session's congestion is gcc".to_owned();
+        if let (SessionTransport::Rtp(rule), ConferenceConfig::Tack(_)) = (&spec.transport, &spec.policy) {
+            let name = rule.name();
+            let reason =
+                format!("tack spaces TCP's acknowledgements, and the session's congestion is {name}");
             return Err(slot("session", reason));
         }
         let policy = Policy::new(&spec).map_err(|error| slot("session", error.to_string()))?;
@@ -150,7 +152,7 @@ impl Conference {
             // Downlinks carry the cameras of all others.
             let most = if number.is_multiple_of(2) { most } else { most.mul_f64((count - 1) as f64) };
             // Initially twice the lowest, as in the public code.
-            Stream::new(spec.transport, seed, [least + least, most])
+            Stream::new(&spec.transport, seed, [least + least, most])
         };
         let clients = places
             .enumerate()

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use airbound_control::frame::FlowId;
 use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
-use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, Gcc, GccConfig};
+use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig};
+use airbound_senders::rtp::rate::{MediaRate, RateBounds, RateRule};
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::blueprint::Blueprint;
 use crate::endpoint::in_flight::InFlight;
 use crate::endpoint::rtp::frames::Frames;
 use crate::endpoint::rtp::receiver::RtpReceiver;
-use crate::endpoint::rtp::sender::{Control, RtpSender, SenderParts};
+use crate::endpoint::rtp::sender::{RtpSender, SenderParts};
 use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
 use crate::error::BuildError;
 use airbound_random::{Purpose, Stream};
@@ -42,14 +43,13 @@ pub(crate) fn open(
         ..FecConfig::default()
     });
     let control = control(blueprint, stream)?;
-    let reports = match control {
-        Control::Gcc(_) => {
-            let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
-            // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
-            collector.set_bandwidth(stream.start_rate);
-            Some(collector)
-        }
-        Control::Fixed(_) => None,
+    let reports = if control.takes_reports() {
+        let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
+        // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
+        collector.set_bandwidth(stream.start_rate);
+        Some(collector)
+    } else {
+        None
     };
     let nack = if stream.nack { Some(NackRequester::new(NackConfig::default())?) } else { None };
     let history =
@@ -59,7 +59,7 @@ pub(crate) fn open(
     let parity = if fec.is_some() { stream.fec_overhead } else { 0.0 };
     let interval = Span::from_secs_f64(1.0 / stream.fps);
     let sender = RtpSender::new(SenderParts {
-        encoder: encoder(blueprint, stream, interval, opening.index, &control),
+        encoder: encoder(blueprint, stream, interval, opening.index, control.target()),
         control,
         fec: fec.map(FecEncoder::new).transpose()?,
         history,
@@ -90,19 +90,11 @@ pub(crate) fn open(
     })
 }
 
-fn control(blueprint: &Blueprint<'_>, stream: &RtcStream) -> Result<Control, BuildError> {
-    let slot = stream.sender(blueprint.scheme);
-    if slot.kind() == "fixed" {
-        return Ok(Control::Fixed(stream.rate));
-    }
+fn control(blueprint: &Blueprint<'_>, stream: &RtcStream) -> Result<Box<dyn MediaRate>, BuildError> {
     let wrong = |reason| BuildError::Slot { slot: "sender", reason };
-    let config = GccConfig {
-        start_rate: stream.start_rate,
-        min_rate: stream.min_rate,
-        max_rate: stream.max_rate,
-        ..slot.gcc_config().map_err(wrong)?
-    };
-    Ok(Control::Gcc(Box::new(Gcc::new(config)?)))
+    let rule: RateRule = stream.sender(blueprint.scheme).config().map_err(wrong)?;
+    let RtcStream { start_rate: start, min_rate: least, max_rate: most, rate: media, .. } = *stream;
+    Ok(rule.build(&RateBounds { start, least, most, media })?)
 }
 
 fn encoder(
@@ -110,7 +102,7 @@ fn encoder(
     stream: &RtcStream,
     interval: Span,
     index: usize,
-    control: &Control,
+    rate: BitRate,
 ) -> Encoder {
     let sigma = match stream.size_law {
         SizeLaw::Constant => 0.0,
@@ -122,10 +114,6 @@ fn encoder(
         key_frame_interval: stream.key_frame_interval,
         key_frame_factor: stream.key_frame_factor,
         reaction: stream.reaction,
-    };
-    let rate = match control {
-        Control::Gcc(_) => stream.start_rate,
-        Control::Fixed(rate) => *rate,
     };
     Encoder::new(config, FrameSizes::new(ByteCount::ZERO, sigma, draws), rate)
 }

@@ -93,7 +93,9 @@ impl SessionRun {
         }
         let spec = ConferenceSpec {
             encoder: described.encoder,
-            transport: described.transport,
+            transport: described
+                .transport()
+                .map_err(|reason| BuildError::Slot { slot: "session", reason })?,
             server: described.server,
             delay: described.delay,
             weights: clients.iter().map(|client| client.weight).collect(),

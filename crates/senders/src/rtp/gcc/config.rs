@@ -3,15 +3,18 @@
 use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
-/// Limits of the rates, and enabled parts of the congestion control.
+/// Limits of the rates, and enabled parts of the congestion control. A flow or a session sets the limits, not a file's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct GccConfig {
     /// The initial rate: 300 kbit/s (libwebrtc). Between the other two.
+    #[serde(skip)]
     pub start_rate: BitRate,
     /// The least target: 30 kbit/s. At least 5 kbit/s (libwebrtc `kCongestionControllerMinBitrate`).
+    #[serde(skip)]
     pub min_rate: BitRate,
     /// Upper limit of the target and of probes: 20 Mbit/s. At most 10 Gbit/s.
+    #[serde(skip)]
     pub max_rate: BitRate,
     /// Ratio of the pacing rate to the target: 2.5 (libwebrtc `kDefaultPaceMultiplier`). 1 to 10.
     pub pacing_factor: f64,
@@ -88,5 +91,6 @@ mod tests {
         }
         assert!(toml::from_str::<GccConfig>("start = 3").is_err());
         assert!(toml::from_str::<GccConfig>("loss-based = true").is_err());
+        assert_eq!(toml::from_str(""), Ok(usual));
     }
 }

@@ -176,6 +176,12 @@ impl Gcc {
         self.loss.fraction()
     }
 
+    /// The state of the path according to the packets' delay.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.trendline.usage()
+    }
+
     /// When to call [`Gcc::on_deadline`] (and then [`Gcc::next_probe`]) if nothing else happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {

@@ -1,4 +1,4 @@
-//! Frames over RTP: Google congestion control, a pacer, and retransmission of what was lost, as in a browser.
+//! Frames over RTP: a rule for the rate, a pacer, and retransmission of what was lost, as in a browser.
 //!
 //! A frame counts once all of its packets have arrived. Frames do not depend on one another, as the forwarding unit codes each anew: one
 //! that is lost for good is missing, and delays no other. Chains of frames and key frames are those of flows of kind `rtc`.
@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airbound_senders::rtp::gcc::{
-    FeedbackCollector, FeedbackConfig, Gcc, GccConfig, Pacer, PacketSent, Priority, TransportFeedback, Usage,
+    FeedbackCollector, FeedbackConfig, GccConfig, Pacer, PacketSent, Priority, TransportFeedback, Usage,
 };
+use airbound_senders::rtp::rate::{MediaRate, RateBounds, RateRule};
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
@@ -66,8 +67,9 @@ const LOSSES: f64 = 0.02;
 /// Both ends of a stream.
 #[derive(Debug)]
 pub(super) struct Media {
-    config: GccConfig,
-    gcc: Gcc,
+    rule: RateRule,
+    bounds: RateBounds,
+    rate: Box<dyn MediaRate>,
     /// Time of the latest report.
     reported: Option<Instant>,
     pacer: Pacer<(Part, ByteCount)>,
@@ -77,7 +79,8 @@ pub(super) struct Media {
     sequence: u64,
     written: u64,
     answers: u64,
-    collector: FeedbackCollector,
+    /// Reports on arrivals, if the rule uses them.
+    collector: Option<FeedbackCollector>,
     nack: NackRequester,
     /// Frames that have not arrived, by number.
     partial: BTreeMap<u64, Partial>,
@@ -87,22 +90,28 @@ pub(super) struct Media {
 
 impl Media {
     /// Creates a stream that begins at the rate `start`, and never needs more than `most`.
-    pub(super) fn new(start: BitRate, most: BitRate) -> Result<Self, ConfigError> {
+    pub(super) fn new(rule: &RateRule, start: BitRate, most: BitRate) -> Result<Self, ConfigError> {
         // A rate twice that of all media: an estimate at its upper limit is not the path's.
-        let max_rate = (most + most).max(start);
-        let config = GccConfig { start_rate: start, max_rate, ..GccConfig::default() };
-        let gcc = Gcc::new(config)?;
+        let bounds = RateBounds {
+            start,
+            least: GccConfig::default().min_rate,
+            most: (most + most).max(start),
+            media: most,
+        };
+        let rate = rule.build(&bounds)?;
+        let reports = rate.takes_reports().then(|| FeedbackCollector::new(FeedbackConfig::default()));
         Ok(Self {
-            pacer: Pacer::new(gcc.pacing_rate()).probing_without_media(),
-            config,
-            gcc,
+            pacer: Pacer::new(rate.pacing()).probing_without_media(),
+            rule: rule.clone(),
+            bounds,
+            rate,
             reported: None,
             history: RetransmissionHistory::new(HistoryConfig::default())?,
             packets: 0,
             sequence: 0,
             written: 0,
             answers: 0,
-            collector: FeedbackCollector::new(FeedbackConfig::default())?,
+            collector: reports.transpose()?,
             nack: NackRequester::new(NackConfig::default())?,
             partial: BTreeMap::new(),
             arrived: VecDeque::new(),
@@ -130,24 +139,27 @@ impl Media {
         self.arrived.pop_front()
     }
 
-    /// The rate of media that fits congestion control's after headers.
+    /// The rate of media that fits the rule's after headers.
     pub(super) fn estimate(&self) -> BitRate {
-        self.gcc.target_rate().mul_f64(PAYLOAD as f64 / (PAYLOAD + HEADERS.as_u64()) as f64)
+        if !self.rate.takes_reports() {
+            return self.rate.target();
+        }
+        self.rate.target().mul_f64(PAYLOAD as f64 / (PAYLOAD + HEADERS.as_u64()) as f64)
     }
 
     /// Whether packets are lost or wait.
     pub(super) fn in_trouble(&self, now: Instant) -> bool {
         let recent = self.reported.is_some_and(|at| now - at <= RECENT);
-        let metrics = self.gcc.metrics();
-        recent && (metrics.loss_fraction > LOSSES || metrics.usage == Usage::Overuse)
+        let path = self.rate.path();
+        recent && (path.loss_fraction > LOSSES || path.usage == Usage::Overuse)
     }
 
-    /// Begins congestion control anew; reports of what was sent before count no more.
+    /// Begins the rule anew; reports of what was sent before count no more.
     pub(super) fn begin(&mut self, now: Instant, rate: BitRate) {
-        let start_rate = rate.clamp(self.config.min_rate, self.config.max_rate);
-        if let Ok(gcc) = Gcc::new(GccConfig { start_rate, ..self.config }) {
-            self.gcc = gcc;
-            self.pacer.set_rate(now, self.gcc.pacing_rate());
+        let start = rate.clamp(self.bounds.least, self.bounds.most);
+        if let Ok(rate) = self.rule.build(&RateBounds { start, ..self.bounds }) {
+            self.rate = rate;
+            self.pacer.set_rate(now, self.rate.pacing());
         }
     }
 
@@ -156,7 +168,7 @@ impl Media {
     }
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<MediaPacket> {
-        while let Some(cluster) = self.gcc.next_probe(now) {
+        while let Some(cluster) = self.rate.next_probe(now) {
             self.pacer.start_probe(now, cluster);
         }
         let mut next = self.pacer.poll(now);
@@ -177,13 +189,15 @@ impl Media {
         }
         let number = self.packets;
         self.packets += 1;
-        self.gcc.on_sent(now, PacketSent { sequence: number, size, probe });
+        self.rate.on_sent(now, PacketSent { sequence: number, size, probe });
         Some(MediaPacket { number, part, size, sent: now })
     }
 
     pub(super) fn on_packet(&mut self, now: Instant, packet: &MediaPacket) {
-        self.collector.on_packet(now, packet.number);
-        if let Some(round_trip) = self.gcc.round_trip() {
+        if let Some(collector) = &mut self.collector {
+            collector.on_packet(now, packet.number);
+        }
+        if let Some(round_trip) = self.rate.path().round_trip {
             self.nack.on_round_trip(round_trip);
         }
         let Part::Media { sequence, frame, is_again } = packet.part else { return };
@@ -217,7 +231,7 @@ impl Media {
         let feedback = if missing.is_empty() {
             // Without chains of frames there is nobody to ask for a key frame.
             self.nack.take_key_frame_request();
-            Feedback::Report(self.collector.poll(now)?)
+            Feedback::Report(self.collector.as_mut()?.poll(now)?)
         } else {
             Feedback::Nack(missing)
         };
@@ -241,11 +255,11 @@ impl Media {
 
     fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
         self.reported = Some(now);
-        self.gcc.on_feedback(now, report);
-        if let Some(round_trip) = self.gcc.round_trip() {
+        self.rate.on_feedback(now, report);
+        if let Some(round_trip) = self.rate.path().round_trip {
             self.history.on_round_trip(round_trip);
         }
-        self.pacer.set_rate(now, self.gcc.pacing_rate());
+        self.pacer.set_rate(now, self.rate.pacing());
     }
 
     fn on_nack(&mut self, now: Instant, sequences: &[u64]) {
@@ -262,16 +276,19 @@ impl Media {
 
     pub(super) fn next_deadline(&self, side: Side) -> Option<Instant> {
         let [first, second] = match side {
-            Side::Sender => [self.gcc.next_deadline(), self.pacer.next_deadline()],
-            Side::Receiver => [self.nack.next_deadline(), self.collector.next_deadline()],
+            Side::Sender => [self.rate.deadline(), self.pacer.next_deadline()],
+            Side::Receiver => [
+                self.nack.next_deadline(),
+                self.collector.as_ref().and_then(FeedbackCollector::next_deadline),
+            ],
         };
         [first, second].into_iter().flatten().min()
     }
 
     pub(super) fn on_deadline(&mut self, now: Instant, side: Side) {
         if side == Side::Sender {
-            self.gcc.on_deadline(now);
-            self.pacer.set_rate(now, self.gcc.pacing_rate());
+            self.rate.on_deadline(now);
+            self.pacer.set_rate(now, self.rate.pacing());
         }
     }
 }
@@ -290,7 +307,8 @@ mod tests {
 
     /// Runs both ends 10 ms apart for some seconds at 20 frames a second of 5 kB; returns the frames that arrived of those written.
     fn run(seconds: u64, is_lost: impl Fn(u64) -> bool) -> (Media, u64, u64) {
-        let mut media = Media::new(BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
+        let mut media =
+            Media::new(&RateRule::default(), BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
         let (mut there, mut back) = (VecDeque::new(), VecDeque::new());
         let (mut sent, mut arrived) = (0, 0);
         for step in 0..seconds * 1000 {
@@ -347,7 +365,8 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_lost_for_good_is_given_up_and_delays_no_other() {
-        let mut media = Media::new(BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
+        let mut media =
+            Media::new(&RateRule::default(), BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
         for frame in 0..3 {
             let now = Instant::ZERO + MILLISECOND * frame;
             media.write(now, Frame { source: frame as usize, created: now, bytes: 100, estimate: 0.0 });

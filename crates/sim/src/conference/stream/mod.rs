@@ -1,4 +1,4 @@
-//! A stream of video frames in one direction between a client and the server, over TCP or over RTP with Google congestion control.
+//! A stream of video frames in one direction between a client and the server, over TCP or over RTP.
 
 mod media;
 mod tcp;
@@ -54,15 +54,15 @@ impl Stream {
     /// # Errors
     /// A parameter of the transport is wrong.
     pub(super) fn new(
-        transport: SessionTransport,
+        transport: &SessionTransport,
         seed: u64,
         [start, most]: [BitRate; 2],
     ) -> Result<Self, BuildError> {
-        let protocol = match transport.congestion() {
-            Some(congestion) => Tcp::new(TcpConfig { congestion, seed, ..TcpConfig::default() })
+        let protocol = match transport {
+            SessionTransport::Tcp(config) => Tcp::new(TcpConfig { seed, ..TcpConfig::clone(config) })
                 .map(|tcp| Protocol::Tcp(Box::new(tcp)))
                 .map_err(|error| error.to_string()),
-            None => Media::new(start, most)
+            SessionTransport::Rtp(rule) => Media::new(rule, start, most)
                 .map(|media| Protocol::Media(Box::new(media)))
                 .map_err(|error| error.to_string()),
         };

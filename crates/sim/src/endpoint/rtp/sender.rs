@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use airbound_senders::rtp::RetransmissionHistory;
 use airbound_senders::rtp::fec::{self, FecEncoder};
-use airbound_senders::rtp::gcc::{Gcc, LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
+use airbound_senders::rtp::gcc::{LONGEST_QUEUE, Pacer, PacketSent, Priority, TransportFeedback};
+use airbound_senders::rtp::rate::MediaRate;
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::frames::MediaPacket;
@@ -17,32 +18,6 @@ const COVERED: usize = 400;
 const OVERHEAD_WINDOW: Span = Span::from_secs(1);
 /// Upper limit on that share: video keeps at least half of the rate (as libwebrtc limits protection).
 const MOST_OVERHEAD: f64 = 0.5;
-
-/// Control of the sending rate.
-#[derive(Debug)]
-pub(crate) enum Control {
-    /// Google congestion control.
-    Gcc(Box<Gcc>),
-    /// A constant rate of coded video.
-    Fixed(BitRate),
-}
-
-impl Control {
-    fn target(&self) -> BitRate {
-        match self {
-            Self::Gcc(gcc) => gcc.target_rate(),
-            Self::Fixed(rate) => *rate,
-        }
-    }
-
-    fn pacing(&self) -> BitRate {
-        match self {
-            Self::Gcc(gcc) => gcc.pacing_rate(),
-            // The same factor above the target as in congestion control.
-            Self::Fixed(rate) => rate.mul_f64(2.5),
-        }
-    }
-}
 
 /// Bytes produced for one frame: coded video, and all else.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +38,7 @@ pub(crate) enum Captured {
 
 /// The parts of a sender.
 pub(crate) struct SenderParts {
-    pub(crate) control: Control,
+    pub(crate) control: Box<dyn MediaRate>,
     pub(crate) encoder: Encoder,
     pub(crate) fec: Option<FecEncoder>,
     pub(crate) history: Option<RetransmissionHistory<(MediaPacket, ByteCount)>>,
@@ -124,18 +99,12 @@ impl RtpSender {
 
     /// The round trip, if it is measured.
     pub(crate) fn round_trip(&self) -> Option<Span> {
-        match &self.parts.control {
-            Control::Gcc(gcc) => gcc.round_trip(),
-            Control::Fixed(_) => None,
-        }
+        self.parts.control.path().round_trip
     }
 
     /// When it has to be called next.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let control = match &self.parts.control {
-            Control::Gcc(gcc) => gcc.next_deadline(),
-            Control::Fixed(_) => None,
-        };
+        let control = self.parts.control.deadline();
         [self.next_capture(), self.pacer.next_deadline(), control].into_iter().flatten().min()
     }
 
@@ -146,10 +115,8 @@ impl RtpSender {
 
     /// Handles passed time; returns the result of a capture.
     pub(crate) fn on_time(&mut self, now: Instant) -> Option<Captured> {
-        if let Control::Gcc(gcc) = &mut self.parts.control
-            && gcc.next_deadline().is_some_and(|due| due <= now)
-        {
-            gcc.on_deadline(now);
+        if self.parts.control.deadline().is_some_and(|due| due <= now) {
+            self.parts.control.on_deadline(now);
             self.set_rates(now);
         }
         if self.next_capture().is_none_or(|at| at > now) {
@@ -226,20 +193,16 @@ impl RtpSender {
             (Content::Retransmission(packet), Some(history)) => history.on_resent(now, packet.sequence),
             _ => {}
         }
-        if let Control::Gcc(gcc) = &mut self.parts.control {
-            gcc.on_sent(now, PacketSent { sequence: self.transport_sequence, size, probe });
-        }
+        self.parts.control.on_sent(now, PacketSent { sequence: self.transport_sequence, size, probe });
         self.transport_sequence += 1;
         Some((content, size))
     }
 
     /// Handles a report of the receiver.
     pub(crate) fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
-        if let Control::Gcc(gcc) = &mut self.parts.control {
-            gcc.on_feedback(now, report);
-            if let (Some(round_trip), Some(history)) = (gcc.round_trip(), &mut self.parts.history) {
-                history.on_round_trip(round_trip);
-            }
+        self.parts.control.on_feedback(now, report);
+        if let (Some(round_trip), Some(history)) = (self.round_trip(), &mut self.parts.history) {
+            history.on_round_trip(round_trip);
         }
         self.set_rates(now);
     }
@@ -265,10 +228,8 @@ impl RtpSender {
     }
 
     fn start_probes(&mut self, now: Instant) {
-        if let Control::Gcc(gcc) = &mut self.parts.control {
-            while let Some(cluster) = gcc.next_probe(now) {
-                self.pacer.start_probe(now, cluster);
-            }
+        while let Some(cluster) = self.parts.control.next_probe(now) {
+            self.pacer.start_probe(now, cluster);
         }
     }
 
@@ -282,10 +243,7 @@ impl RtpSender {
         let sum = |of: fn(&Spent) -> ByteCount| self.spent.iter().map(of).sum::<ByteCount>().as_u64() as f64;
         let (coded, other) = (sum(|spent| spent.coded), sum(|spent| spent.other));
         let overhead = if coded > 0.0 { other / (coded + other) } else { self.parts.overhead };
-        let left = match self.parts.control {
-            Control::Gcc(_) => 1.0 - overhead.min(MOST_OVERHEAD),
-            Control::Fixed(_) => 1.0,
-        };
+        let left = if self.parts.control.takes_reports() { 1.0 - overhead.min(MOST_OVERHEAD) } else { 1.0 };
         self.parts.encoder.set_rate(self.allowed().mul_f64(left).min(self.parts.rate));
     }
 }

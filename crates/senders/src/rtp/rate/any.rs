@@ -1,0 +1,134 @@
+//! The rules that a scenario can select.
+
+use airbound_units::ConfigError;
+use serde::{Deserialize, Serialize};
+
+use super::{Key, MediaRate, RateBounds};
+use crate::rtp::gcc::GccConfig;
+
+/// Makes [`RateRule`] from the table of rules below.
+macro_rules! rules {
+    ($($meaning:literal $name:literal: $kind:ident, $module:ident;)*) => {
+        /// A rule, and its configuration. In a scenario file `kind` names it and the other keys are those of its configuration.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        #[non_exhaustive]
+        pub enum RateRule {
+            $(
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+                #[serde(rename = $name)]
+                $kind(super::$module::Config),
+            )*
+        }
+
+        impl RateRule {
+            /// All rules: the name in a scenario, and its meaning in a line.
+            pub const KINDS: &[(&str, &str)] = &[$(($name, $meaning)),*];
+            /// Those that a scheme can name: all but the last, whose name a rate control has as well.
+            pub const OF_SCHEMES: &[(&str, &str)] = Self::KINDS.split_at(Self::KINDS.len() - 1).0;
+            /// The keys of each rule, in the order of [`RateRule::KINDS`].
+            pub const KEYS: &[&[Key]] = &[$(super::$module::KEYS),*];
+
+            /// The name in a scenario.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)*
+                }
+            }
+
+            /// Builds the rule for a stream.
+            ///
+            /// # Errors
+            /// [`ConfigError::OutOfRange`] if a value is out of range.
+            pub fn build(&self, bounds: &RateBounds) -> Result<Box<dyn MediaRate>, ConfigError> {
+                match self {
+                    $(Self::$kind(config) => Ok(Box::new(super::$module::build(config, bounds)?)),)*
+                }
+            }
+        }
+    };
+}
+
+// A new rule is a line here: its meaning, its name in scenario files, its variant, and its module with `Config`, `KEYS` and `build`.
+// `fixed` stays last: see `OF_SCHEMES`.
+rules! {
+    "Google congestion control, for flows of kind rtc" "gcc": Gcc, gcc;
+    "no congestion control: the encoder's highest rate" "fixed": Fixed, fixed;
+}
+
+impl Default for RateRule {
+    fn default() -> Self {
+        Self::Gcc(GccConfig::default())
+    }
+}
+
+impl RateRule {
+    /// Checks all values, as [`RateRule::build`] does.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] if a value is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let GccConfig { start_rate: start, min_rate: least, max_rate: most, .. } = GccConfig::default();
+        self.build(&RateBounds { start, least, most, media: most }).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_units::{BitRate, ByteCount, Instant, Span};
+
+    use super::*;
+    use crate::rtp::gcc::{PacketResult, PacketSent, TransportFeedback};
+
+    const BOUNDS: RateBounds = RateBounds {
+        start: BitRate::from_kbps(400),
+        least: BitRate::from_kbps(50),
+        most: BitRate::from_mbps(3),
+        media: BitRate::from_mbps(2),
+    };
+
+    fn rules() -> impl Iterator<Item = (RateRule, &'static [Key])> {
+        let read = |name| toml::from_str(&format!("kind = \"{name}\"")).expect("a known kind");
+        RateRule::KINDS.iter().map(move |(name, _)| read(name)).zip(RateRule::KEYS.iter().copied())
+    }
+
+    #[test]
+    fn each_rule_is_read_by_its_name_and_its_keys_are_those_described() {
+        for (rule, keys) in rules() {
+            assert!(RateRule::KINDS.iter().any(|(name, _)| *name == rule.name()));
+            let table = toml::Table::try_from(&rule).expect("writable");
+            let mut described: Vec<&str> = keys.iter().map(|(name, ..)| *name).chain(["kind"]).collect();
+            described.sort_unstable();
+            assert_eq!(table.keys().map(String::as_str).collect::<Vec<_>>(), described);
+            let text = toml::to_string(&rule).expect("writable");
+            assert_eq!(toml::from_str::<RateRule>(&text).expect("readable"), rule);
+            assert!(toml::from_str::<RateRule>(&format!("{text}speed = 1")).is_err());
+        }
+    }
+
+    /// A path that delivers everything after 20 ms, with a report every 50 ms.
+    #[test]
+    fn each_rule_keeps_to_its_bounds_and_begins_at_its_first_rate() {
+        for (config, _) in rules() {
+            let mut rule = config.build(&BOUNDS).expect("valid");
+            let first = if rule.takes_reports() { BOUNDS.start } else { BOUNDS.media };
+            assert_eq!(rule.target(), first, "{config:?}");
+            let mut packets = Vec::new();
+            for step in 0..2000_u64 {
+                let now = Instant::ZERO + Span::from_millis(step * 5);
+                while rule.next_probe(now).is_some() {}
+                rule.on_sent(now, PacketSent { sequence: step, size: ByteCount::new(1000), probe: None });
+                packets.push(PacketResult { sequence: step, arrival: Some(now + Span::from_millis(20)) });
+                if step % 10 == 9 {
+                    let report = TransportFeedback { packets: std::mem::take(&mut packets) };
+                    rule.on_feedback(now + Span::from_millis(40), &report);
+                    rule.on_deadline(now + Span::from_millis(40));
+                }
+                assert!((BOUNDS.least..=BOUNDS.most).contains(&rule.target()), "{rule:?}");
+                assert!(rule.pacing() >= rule.target());
+            }
+            assert_eq!(rule.path().loss_fraction, 0.0);
+        }
+    }
+}

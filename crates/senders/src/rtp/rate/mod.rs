@@ -1,0 +1,80 @@
+//! Rules for the rate of real-time media: how much a sender of RTP sends.
+//!
+//! [`RateRule`] names the rules. It is made by the table in `any.rs`, which flows, sessions, the catalogue and the reference read.
+//!
+//! # Contract
+//! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by [`MediaRate::on_sent`].
+//! 2. After each `on_…` call the sender asks [`MediaRate::next_probe`] until there is none, gives the clusters to
+//!    [`Pacer::start_probe`](super::gcc::Pacer::start_probe), and sets the pacer to [`MediaRate::pacing`].
+//! 3. Then it calls [`MediaRate::deadline`], and [`MediaRate::on_deadline`] at that time. Early and late calls are harmless; an earlier
+//!    time counts as the latest one seen.
+
+mod any;
+mod fixed;
+mod gcc;
+
+use std::fmt::Debug;
+
+use airbound_units::{BitRate, Instant, Span};
+
+use super::gcc::{GccConfig, PacketSent, ProbeCluster, TransportFeedback, Usage};
+pub use any::RateRule;
+
+/// A rule for the rate of one stream of real-time media.
+pub trait MediaRate: Debug + Send {
+    /// Notes a sent packet.
+    fn on_sent(&mut self, _now: Instant, _packet: PacketSent) {}
+    /// Takes a report of the receiver.
+    fn on_feedback(&mut self, _now: Instant, _feedback: &TransportFeedback) {}
+    /// The rate for all packets: media, parity, retransmissions, headers; of a rule without reports that of coded video alone.
+    fn target(&self) -> BitRate;
+    /// The rate for the pacer.
+    fn pacing(&self) -> BitRate {
+        self.target().mul_f64(GccConfig::default().pacing_factor)
+    }
+    /// The next probe cluster to be sent. Call until `None`.
+    fn next_probe(&mut self, _now: Instant) -> Option<ProbeCluster> {
+        None
+    }
+    /// When to call [`MediaRate::on_deadline`] (and then [`MediaRate::next_probe`]) if nothing else happens.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+    /// Handles time passed without a packet or a report. Early calls do nothing.
+    fn on_deadline(&mut self, _now: Instant) {}
+    /// The state of the path, as far as the rule knows it.
+    fn path(&self) -> PathState {
+        PathState::default()
+    }
+    /// Whether the receiver has to send reports.
+    fn takes_reports(&self) -> bool {
+        true
+    }
+}
+
+/// The path of a stream as its rule for the rate sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PathState {
+    /// The smoothed round trip without the receiver's reporting delay; `None` before the first report.
+    pub round_trip: Option<Span>,
+    /// The share of packets lost lately, 0 to 1.
+    pub loss_fraction: f64,
+    /// The state according to the packets' delay.
+    pub usage: Usage,
+}
+
+/// Rates that a flow or a session sets, not the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateBounds {
+    /// The initial target, between the next two.
+    pub start: BitRate,
+    /// The least target.
+    pub least: BitRate,
+    /// Upper limit of the target and of probes.
+    pub most: BitRate,
+    /// The highest rate of coded video.
+    pub media: BitRate,
+}
+
+/// A key of a rule's configuration, as a row of the reference: name, default and range, meaning.
+pub type Key = (&'static str, &'static str, &'static str);
