@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_record::{Fate, FrameFate, FrameRow, PacketRow};
 use airbound_sim::{Event, Events, NoObserver, Observer, Run, Snapshot};
@@ -85,29 +84,23 @@ pub(crate) struct Measured {
 }
 
 /// Keeps what happens to one flow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct FlowWatch {
     flow: u32,
-    seen: Arc<Mutex<Watched>>,
-}
-
-impl FlowWatch {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Watched> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    seen: Watched,
 }
 
 impl FlowWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow == self.flow && row.fate == Fate::Delivered {
             let latency = row.completed - row.enqueued;
-            self.seen().packets.push(Sample { completed: row.completed, latency });
+            self.seen.packets.push(Sample { completed: row.completed, latency });
         }
     }
 
     fn on_frame(&mut self, row: &FrameRow) {
         if row.flow == self.flow && matches!(row.fate, FrameFate::Delivered | FrameFate::Late) {
-            self.seen().frames.push(row.delivered);
+            self.seen.frames.push(row.delivered);
         }
     }
 }
@@ -159,46 +152,49 @@ impl Experiment {
     }
 
     fn run(&self) -> Result<Measured, TrialError> {
-        let watch = FlowWatch {
-            flow: if let Watch::Flow(flow) = self.watch { flow } else { 0 },
-            ..FlowWatch::default()
-        };
-        let digest = match self.watch {
-            Watch::Digest { flow, from, deadline } => Some(DigestWatch::new(flow, from, deadline)),
-            _ => None,
-        };
-        let trace = match self.watch {
-            Watch::Trace(flow) => Some(TraceWatch::new(flow)),
-            _ => None,
-        };
-        let observer: Box<dyn Observer> = match (self.watch, &digest, &trace) {
-            (_, Some(digest), _) => Box::new(digest.clone()),
-            (_, _, Some(trace)) => Box::new(trace.clone()),
-            (Watch::Flow(_), ..) => Box::new(watch.clone()),
-            _ => Box::new(NoObserver),
-        };
-        let aggregates = match self.watch {
-            Watch::Aggregates(from, flow) => Some(AggregateWatch::new(from, flow)),
-            _ => None,
-        };
-        let observer: Box<dyn Observer> = match &aggregates {
-            Some(watch) => Box::new(watch.clone()),
-            None => observer,
-        };
+        match self.watch {
+            Watch::Nothing => self.measured(NoObserver, |_, _| ()),
+            Watch::Flow(flow) => {
+                let watch = FlowWatch { flow, ..FlowWatch::default() };
+                self.measured(watch, |watch, run| run.watched = watch.seen.sorted())
+            }
+            Watch::Trace(flow) => {
+                self.measured(TraceWatch::new(flow), |watch, run| run.trace = Some(watch.seen))
+            }
+            Watch::Digest { flow, from, deadline } => {
+                self.measured(DigestWatch::new(flow, from, deadline), |watch, run| {
+                    run.digest = Some(watch.digest(run.outcome.summary.duration_s));
+                })
+            }
+            Watch::Aggregates(from, flow) => {
+                self.measured(AggregateWatch::new(from, flow), |watch, run| run.aggregates = watch.seen)
+            }
+        }
+    }
+
+    /// Makes the run under `observer`, of which `keep` takes what it saw.
+    fn measured<O: Observer>(
+        &self,
+        observer: O,
+        keep: impl FnOnce(O, &mut Measured),
+    ) -> Result<Measured, TrialError> {
         let mut views = Vec::new();
         let look = |run: &Run| views.push((run.now().as_secs_f64(), run.snapshot()));
-        let (outcome, _) = self.trial.looking(observer, self.every, look)?;
-        let mut watched = std::mem::take(&mut *watch.seen());
-        watched.packets.sort_by_key(|sample| sample.completed);
-        watched.frames.sort_unstable();
-        let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
-        let trace = trace.map(|trace| trace.take());
-        let aggregates = aggregates.map(|watch| watch.take()).unwrap_or_default();
-        Ok(Measured { outcome, watched, trace, digest, aggregates, views })
+        let (outcome, observer) = self.trial.looking(observer, self.every, look)?;
+        let (watched, aggregates) = (Watched::default(), Aggregates::default());
+        let mut measured = Measured { outcome, watched, trace: None, digest: None, aggregates, views };
+        keep(observer, &mut measured);
+        Ok(measured)
     }
 }
 
 impl Watched {
+    fn sorted(mut self) -> Self {
+        self.packets.sort_by_key(|sample| sample.completed);
+        self.frames.sort_unstable();
+        self
+    }
+
     /// A percentile (0 to 100) of the latency in windows of `length`, as (begin of the window in s, latency in ms).
     pub(crate) fn percentiles(&self, length: Span, percentile: f64) -> Vec<(f64, f64)> {
         let mut windows: BTreeMap<u64, Vec<Span>> = BTreeMap::new();

@@ -160,7 +160,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
     for most in SEEDS.into_iter().map(|seeds| if effort.quick { 1 } else { seeds }) {
         for seed in runs.len() as u64 + 1..=most {
             let watch = AttemptWatch::new(Instant::ZERO + Span::from_secs(1));
-            let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+            let (outcome, watch) = trial(reference, effort, seed).observed(watch)?;
             let goodput =
                 |number: usize| outcome.summary.flows.get(number).map_or(0.0, |flow| flow.goodput_mbps);
             runs.push([goodput(0), watch.of(1).failed_share(), goodput(1), watch.of(2).failed_share()]);

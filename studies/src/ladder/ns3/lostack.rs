@@ -134,9 +134,8 @@ struct Figures {
 fn run(reference: &Row<'_>, effort: Effort, seed: u64) -> Result<Figures, TrialError> {
     let from = Instant::ZERO + Span::from_secs(1);
     let attempts = AttemptWatch::new(from);
-    let (outcome, _) = trial(reference, effort, seed).observed(Box::new(attempts.clone()))?;
-    let delays = DelayWatch::new(1, from);
-    trial(reference, effort, seed).observed(Box::new(delays.clone()))?;
+    let (outcome, attempts) = trial(reference, effort, seed).observed(attempts)?;
+    let (_, delays) = trial(reference, effort, seed).observed(DelayWatch::new(1, from))?;
     let seconds = outcome.summary.duration_s;
     let goodput = outcome.summary.flows.first().map_or(0.0, |flow| flow.goodput_mbps);
     let sent = attempts.of(0);

@@ -96,7 +96,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
     let (mut goodput, mut p50, mut p95, mut jain) = (0.0, 0.0, 0.0, 0.0);
     for seed in seeds {
         let watch = DelayWatch::new(reference.whole("n"), Instant::ZERO + Span::from_secs(5));
-        let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+        let (outcome, watch) = trial(reference, effort, seed).observed(watch)?;
         let delays = watch.delays();
         goodput += outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / runs;
         p50 += delays.quantile(0.5).unwrap_or(f64::NAN) / runs;

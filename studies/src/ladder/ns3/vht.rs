@@ -59,7 +59,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let (n, build, load) = (reference.whole("n"), reference.text("build"), reference.text("load"));
     let watch = DelayWatch::new(n, Instant::ZERO + Span::from_secs(2));
-    let (outcome, _) = trial(reference, effort).observed(Box::new(watch.clone()))?;
+    let (outcome, watch) = trial(reference, effort).observed(watch)?;
     let delays = watch.delays();
     let goodput: f64 = outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
     // One build of ns-3 has a run in which a station's traffic stops for a second.
