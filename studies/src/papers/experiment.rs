@@ -1,18 +1,15 @@
-//! Runs that studies ask for: each made once, several at a time.
+//! Runs that studies ask for.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airbound_record::{Fate, FrameFate, FrameRow, PacketRow};
+use airbound_runs::experiment::Runs;
 use airbound_sim::{Event, Events, NoObserver, Observer, Run, Snapshot};
 use airbound_units::{Instant, Span};
 
 use super::aggregates::{AggregateWatch, Aggregates};
 use super::digest::{Digest, DigestWatch};
 use super::trace::{Trace, TraceWatch};
-use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
 /// Part of a run that is kept beside its figures.
@@ -151,7 +148,11 @@ impl Experiment {
         Self { every: Some(every), ..self }
     }
 
-    fn run(&self) -> Result<Measured, TrialError> {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or the books of the run do not balance.
+    pub(crate) fn run(&self) -> Result<Measured, TrialError> {
         match self.watch {
             Watch::Nothing => self.measured(NoObserver, |_, _| ()),
             Watch::Flow(flow) => {
@@ -234,86 +235,11 @@ impl Watched {
 }
 
 /// Results of all runs.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    made: BTreeMap<Experiment, Measured>,
-    /// Runs that were asked for and had not been made.
-    missing: RefCell<Vec<Experiment>>,
-}
-
-impl Results {
-    /// Makes the runs, equal ones once, `jobs` at a time.
-    ///
-    /// # Errors
-    /// The first that cannot be made.
-    pub(crate) fn of(
-        wanted: impl Iterator<Item = Experiment>,
-        jobs: NonZeroUsize,
-        progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Self, TrialError> {
-        let mut experiments: Vec<Experiment> = Vec::new();
-        let mut known = std::collections::BTreeSet::new();
-        for experiment in wanted {
-            if known.insert(experiment.clone()) {
-                experiments.push(experiment);
-            }
-        }
-        let done = AtomicUsize::new(0);
-        progress(0, experiments.len());
-        let measured = in_parallel(&experiments, jobs, |experiment| {
-            let measured = experiment.run();
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, experiments.len());
-            measured
-        })?;
-        Ok(Self { made: experiments.into_iter().zip(measured).collect(), ..Self::default() })
-    }
-
-    /// Returns the number of runs that were made.
-    pub(crate) fn len(&self) -> usize {
-        self.made.len()
-    }
-
-    /// Returns the results of several runs; `None` if there are none, or one is missing.
-    pub(crate) fn all(&self, experiments: &[Experiment]) -> Option<Vec<&Measured>> {
-        let runs: Option<Vec<&Measured>> =
-            experiments.iter().map(|experiment| self.get(experiment)).collect();
-        runs.filter(|runs| !runs.is_empty())
-    }
-
-    /// Returns the results of a run; `None` if it was not made, which [`Results::missing`] then tells.
-    pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
-        let run = self.made.get(experiment);
-        if run.is_none() {
-            self.missing.borrow_mut().push(experiment.clone());
-        }
-        run
-    }
-
-    /// Returns the runs that were asked for and had not been made, in the order of asking.
-    pub(crate) fn missing(&self) -> Vec<Experiment> {
-        self.missing.borrow().clone()
-    }
-}
+pub(crate) type Results = Runs<Experiment, Measured>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn trial(seed: u64) -> Trial {
-        let scenario = "duration = \"100 ms\"\n[[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"1 Mbit/s\"\n";
-        Trial::new("small", scenario.to_owned(), seed)
-    }
-
-    #[test]
-    fn equal_runs_are_made_once() {
-        let wanted = [trial(1), trial(2), trial(1)].map(Experiment::plain);
-        let results = Results::of(wanted.into_iter(), NonZeroUsize::MIN, &|_, _| ()).expect("runs");
-        assert_eq!(results.len(), 2);
-        assert!(results.get(&Experiment::plain(trial(2))).is_some());
-        assert_eq!(results.missing(), []);
-        assert!(results.get(&Experiment::watching(trial(2), 0)).is_none());
-        assert_eq!(results.missing(), [Experiment::watching(trial(2), 0)]);
-    }
 
     #[test]
     fn windows_hold_what_was_acknowledged_in_them() {

@@ -3,9 +3,9 @@
 use airbound_report::{Chart, Grid, Lines};
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, SCHEMES, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, SCHEMES, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::row::ClaimRow;
 use crate::papers::{Part, Study, shown};
 
@@ -94,13 +94,6 @@ impl Comparison {
 }
 
 impl Study for &Comparison {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = self.settings.iter().flat_map(|setting| SCHEMES.map(|scheme| (setting, scheme)));
-        cells
-            .flat_map(|(setting, scheme)| self.cell(setting, scheme, |cell| RUNS.experiments(cell, effort)))
-            .collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |setting, scheme| self.cell(setting, scheme, |cell| figures(cell, effort, results));
         let cells = self.settings.iter().map(|setting| SCHEMES.map(|scheme| of(setting, scheme)));

@@ -1,9 +1,9 @@
 //! PIE of the testbed's kernel: why it holds its target without aggregation, and not with it.
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, PIE_TODAY, RUNS, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, PIE_TODAY, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study, shown};
 
 /// The departure rate that PIE of Linux 3.17 estimates.
@@ -43,21 +43,7 @@ const SUBFRAMES: [&str; 10] = [
     "ath9k",
 ];
 
-fn changed() -> impl Iterator<Item = [&'static str; 4]> {
-    let cell = |scheme| SETTINGS.map(|[row, path]| [row, path, LENGTH, scheme]);
-    VARIANTS.into_iter().chain([WQM]).flat_map(cell)
-}
-
-fn by_subframes() -> impl Iterator<Item = [&'static str; 4]> {
-    let schemes = [FIFO, CODEL, PIE, "PIE, dequeue 0", PIE_TODAY, WQM];
-    SUBFRAMES.into_iter().flat_map(move |path| schemes.map(|scheme| ["65 Mb/s", path, LENGTH, scheme]))
-}
-
 impl Study for Estimate {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        changed().chain(by_subframes()).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |row, path, scheme| figures(&[row, path, LENGTH, scheme], effort, results);
         let rtt = |row, path, scheme| of(row, path, scheme).map(|figures| figures.rtt());

@@ -1,9 +1,9 @@
 //! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, acknowledgements, and WQM's B_min.
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study, shown};
 
 pub(super) struct Setting;
@@ -27,13 +27,6 @@ const fn cell<'a>(setting: &'a str, scheme: &'a str) -> [&'a str; 3] {
 }
 
 impl Study for Setting {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let settings = PHYS.into_iter().chain(ACKS);
-        let by_setting = settings.flat_map(|setting| COMPARED.map(|scheme| cell(setting, scheme)));
-        let by_floor = FLOORS.map(|scheme| cell(JUDGED, scheme));
-        by_setting.chain(by_floor).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |phy, scheme| figures(&cell(phy, scheme), effort, results);
         let best = |phy| {

@@ -43,12 +43,6 @@ fn adaptation(run: &Measured) -> Chart {
 }
 
 impl Study for Steps {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let rules = RULES.iter().flat_map(|(_, scheme)| RUNS.experiments(&[scheme], effort));
-        let looks = RULES.iter().map(|(_, scheme)| looked_at(&[scheme], effort));
-        rules.chain(looks).chain([watched(effort)]).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of_rules: Vec<Option<Figures>> =
             RULES.iter().map(|(_, scheme)| figures(&[scheme], effort, results)).collect();
