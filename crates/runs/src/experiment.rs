@@ -1,15 +1,18 @@
 //! Experiments: runs that an analysis asks for, each made once, several at a time.
 //!
-//! [`Runs`] makes what an analysis asks for. [`play`] plays one run to its end under an observer, which comes back with what it kept.
+//! [`Runs`] makes what an analysis asks for, [`Opened::summaries`] runs of schemes and seeds. [`play`] plays one run to its end under an observer, which comes back with what it kept.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use airbound_record::Summary;
 use airbound_sim::{Observer, Outcome, Run};
 
 use crate::error::RunsError;
 use crate::jobs;
+use crate::opened::{Named, Opened};
+use crate::watch::{Meter, Watch};
 
 /// Plays a run to its end under `observer`, and returns its results and the observer.
 ///
@@ -21,21 +24,20 @@ use crate::jobs;
 /// use airbound_scenario::Overrides;
 /// use airbound_sim::{Event, Events, Observer, Run};
 ///
-/// struct Lost(u64);
-/// impl Observer for Lost {
+/// struct Packets(u64);
+/// impl Observer for Packets {
 ///     fn wants(&self) -> Events {
 ///         Events { packets: true, ..Events::NONE }
 ///     }
 ///     fn on_event(&mut self, event: Event<'_>) {
-///         self.0 += u64::from(matches!(event, Event::Packet(row) if row.tries == 0));
+///         self.0 += u64::from(matches!(event, Event::Packet(_)));
 ///     }
 /// }
 ///
 /// let opened = Opened::by_name("hello", &Overrides::from_pairs(&[("duration", "100 ms")]))?;
 /// let run = Run::new(&opened.name, &opened.scenario, &opened.scenario.scheme, 1)?;
-/// let (outcome, lost) = experiment::play(run, Lost(0))?;
-/// assert_eq!(lost.0, 0);
-/// assert!(outcome.summary.flows[0].packets.delivered > 0);
+/// let (outcome, packets) = experiment::play(run, Packets(0))?;
+/// assert!(packets.0 >= outcome.summary.flows[0].packets.delivered);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn play<O: Observer>(mut run: Run, observer: O) -> Result<(Outcome, O), RunsError> {
@@ -53,6 +55,26 @@ pub fn end<O: Observer>(run: Run) -> Result<(Outcome, O), RunsError> {
     match observer.downcast() {
         Ok(observer) => Ok((outcome, *observer)),
         Err(_) => Err(RunsError::Defect("the run lost its observer".to_owned())),
+    }
+}
+
+impl Opened {
+    /// Makes runs of schemes with seeds on up to `threads` threads, and returns their summaries in that order.
+    ///
+    /// # Errors
+    /// A scheme is wrong, or [`RunsError::Interrupted`] once `watch` says so.
+    pub fn summaries(
+        &self,
+        runs: &[(&Named, u64)],
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Summary>, RunsError> {
+        let meter = Meter::new(watch, self.length() * runs.len() as u64);
+        jobs::all(threads, runs, |(named, seed)| {
+            let mut run = self.build(named, *seed)?;
+            meter.simulate(&mut run)?;
+            Ok(run.finish()?.0.summary)
+        })
     }
 }
 

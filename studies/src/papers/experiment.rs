@@ -189,6 +189,12 @@ impl Experiment {
     }
 }
 
+/// The mean over the runs that have the value.
+pub(crate) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 impl Watched {
     fn sorted(mut self) -> Self {
         self.packets.sort_by_key(|sample| sample.completed);

@@ -52,6 +52,16 @@ fn shown(value: f64) -> String {
     airbound_report::number(value)
 }
 
+/// The same, and a dash where nothing was measured.
+fn text(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), shown)
+}
+
+/// The same, and nothing where nothing was measured.
+fn or_empty(value: Option<f64>) -> String {
+    value.map_or(String::new(), shown)
+}
+
 /// Results of a study.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {

@@ -7,9 +7,8 @@ use super::super::attempts::AttemptWatch;
 use super::super::delays::DelayWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
-use super::Problem;
 use super::chance::{moments, two_errors};
-use crate::trial::in_parallel;
+use super::{Problem, compared};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-lostack.csv");
@@ -111,9 +110,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
 
 /// The rows of a table that [`check`] accepts.
 pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(table, effort, compare)
 }
 
 /// Seeds of a case, and of one whose delay or BlockAckReqs differ so much from run to run that chance alone exceeds the tolerance: near

@@ -5,8 +5,7 @@ use airbound_units::{Instant, Span};
 
 use super::super::delays::DelayWatch;
 use super::super::table::{Row, Table};
-use super::mean_ampdu;
-use crate::trial::in_parallel;
+use super::{compared, mean_ampdu};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-vht.csv");
@@ -50,10 +49,7 @@ size = "1470 B"
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let table = Table::of(REFERENCE);
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(&Table::of(REFERENCE), effort, compare)
 }
 
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {

@@ -10,7 +10,7 @@ use super::measure::{flow, mean, p95, runs, text};
 use super::{CLAIMS, households};
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::grid;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty, shown};
 use crate::{Effort, Trial};
 
 /// The ways to run a household: no flow is protected; the scenario names the streams; the queue has to find them.
@@ -129,11 +129,6 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// A value as tables show it; empty if there is none.
-fn or_empty(value: Option<f64>) -> String {
-    value.map_or(String::new(), shown)
 }
 
 impl Study for Households {

@@ -7,7 +7,7 @@ use super::{CLAIMS, CODEL, FIFO, PIE, SCHEMES, WQM};
 use crate::Effort;
 use crate::papers::experiment::Results;
 use crate::papers::row::ClaimRow;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty};
 
 /// Settings under all schemes.
 pub(super) struct Comparison {
@@ -179,7 +179,7 @@ impl Table<'_> {
                 let Some(figures) = self.of(number, scheme) else { continue };
                 let mut row = vec![(*setting).into(), scheme.into()];
                 let [rtt, p99, goodput, jain, ampdu] = figures.columns();
-                let factor = self.factor(number, scheme).map_or(String::new(), shown);
+                let factor = or_empty(self.factor(number, scheme));
                 row.extend([rtt, p99, factor, goodput, jain, ampdu].map(Into::into));
                 grid.rows.push(row);
             }

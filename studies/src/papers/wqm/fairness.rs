@@ -4,7 +4,7 @@ use super::measure::{Figures, figures};
 use super::{CLAIMS, FIFO, WQM};
 use crate::Effort;
 use crate::papers::experiment::Results;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty};
 
 pub(super) struct Fairness;
 
@@ -51,7 +51,7 @@ impl Study for Fairness {
                 fifo.map(longest_mean),
                 wqm.map(longest_mean),
             ];
-            let values = values.map(|value| value.map_or(String::new(), shown));
+            let values = values.map(or_empty);
             let row = setting.map(str::to_owned).into_iter().chain(values);
             grid.rows.push(row.map(Into::into).collect());
         }

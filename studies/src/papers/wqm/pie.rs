@@ -4,7 +4,7 @@ use super::measure::{Figures, figures};
 use super::{CLAIMS, CODEL, FIFO, PIE, PIE_TODAY, WQM};
 use crate::Effort;
 use crate::papers::experiment::Results;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty};
 
 /// The departure rate that PIE of Linux 3.17 estimates.
 pub(super) struct Estimate;
@@ -51,7 +51,7 @@ impl Study for Estimate {
         for scheme in VARIANTS {
             let cells = SETTINGS.map(|[row, path]| {
                 let quotient = rtt(row, path, scheme).zip(rtt(row, path, WQM)).map(|(rtt, wqm)| rtt / wqm);
-                [rtt(row, path, scheme), quotient].map(|value| value.map_or(String::new(), shown))
+                [rtt(row, path, scheme), quotient].map(or_empty)
             });
             let row = [scheme.to_owned()].into_iter().chain(cells.into_iter().flatten());
             variants.rows.push(row.map(Into::into).collect());
@@ -63,8 +63,7 @@ impl Study for Estimate {
             let rtts = columns.map(|scheme| rtt("65 Mb/s", path, scheme));
             let values = [length].into_iter().chain(rtts);
             let name = if path == "ath9k" { "at most 32 subframes" } else { path };
-            let row =
-                [name.to_owned()].into_iter().chain(values.map(|value| value.map_or(String::new(), shown)));
+            let row = [name.to_owned()].into_iter().chain(values.map(or_empty));
             subframes.rows.push(row.map(Into::into).collect());
         }
         Part { rows: Vec::new(), chapter: CLAIMS.chapter("pie", vec![variants, subframes], Vec::new()) }
