@@ -82,7 +82,7 @@ bench: ## measures: criterion, and ns-3 side by side where it is installed
 	$(CARGO) bench $(LOCKED) --workspace --bench '*' -- $(ARGS)
 	@NS3=$(NS3) scripts/bench-ns3.sh
 
-instructions: ## counts the instructions of six short runs (callgrind); SKIPPED without valgrind
+instructions: ## counts the instructions of six short runs, set-up and play apart (callgrind); SKIPPED without valgrind
 	@if ! command -v valgrind >/dev/null; then \
 	  echo "instructions: SKIPPED, there is no valgrind; to get it: sudo apt-get install valgrind"; \
 	else scripts/require.sh cargo linker crates && \

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use airbound_runs::experiment;
 use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{NoObserver, Observer, Outcome, Run};
 use airbound_units::Span;
@@ -60,14 +61,14 @@ impl Trial {
     /// # Errors
     /// The scenario is wrong, or the books of the run do not balance.
     pub fn run(&self) -> Result<Outcome, TrialError> {
-        self.observed(Box::new(NoObserver)).map(|(outcome, _)| outcome)
+        self.observed(NoObserver).map(|(outcome, _)| outcome)
     }
 
     /// Runs it under the eyes of an observer, and gives that back.
     ///
     /// # Errors
     /// As [`Trial::run`].
-    pub fn observed(&self, observer: Box<dyn Observer>) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
+    pub fn observed<O: Observer>(&self, observer: O) -> Result<(Outcome, O), TrialError> {
         self.looking(observer, None, |_| ())
     }
 
@@ -75,23 +76,23 @@ impl Trial {
     ///
     /// # Errors
     /// As [`Trial::run`].
-    pub fn looking(
+    pub fn looking<O: Observer>(
         &self,
-        observer: Box<dyn Observer>,
+        observer: O,
         every: Option<Span>,
         mut look: impl FnMut(&Run),
-    ) -> Result<(Outcome, Box<dyn Observer>), TrialError> {
+    ) -> Result<(Outcome, O), TrialError> {
         let wrong = |reason: String| TrialError { name: self.name.clone(), reason };
         let scenario = self.read()?;
         let mut run = Run::new(&self.name, &scenario, &scenario.scheme, self.seed)
             .map_err(|error| wrong(error.to_string()))?;
-        run.observe(observer);
+        run.observe(Box::new(observer));
         if let Some(every) = every.filter(|every| !every.is_zero()) {
             while run.advance(every) {
                 look(&run);
             }
         }
-        run.finish().map_err(|error| wrong(error.to_string()))
+        experiment::end(run).map_err(|error| wrong(error.to_string()))
     }
 }
 

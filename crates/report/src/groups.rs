@@ -37,6 +37,8 @@ impl Group {
 pub(crate) struct Groups {
     all: Vec<Group>,
     of: BTreeMap<String, usize>,
+    /// The members in order of appearance: summaries name them in the same order.
+    order: Vec<(String, usize)>,
 }
 
 impl Groups {
@@ -59,6 +61,7 @@ impl Groups {
                 sorts.push(text);
             }
             groups.of.insert(name.to_owned(), number);
+            groups.order.push((name.to_owned(), number));
             groups.all[number].members.push(name.to_owned());
         }
         // An entry of several sorts is told apart by them.
@@ -82,11 +85,10 @@ impl Groups {
         self.all.get(*self.of.get(member)?)
     }
 
-    /// Whether the group has this member.
-    pub(crate) fn has(&self, group: &Group, member: &str) -> bool {
-        // The names of most groups of one need no look-up.
-        match group.members.as_slice() {
-            [only] => only == member,
+    /// Whether the group has this member, which stands at `place` in a summary: in most summaries it needs no look-up there.
+    pub(crate) fn has(&self, group: &Group, place: usize, member: &str) -> bool {
+        match self.order.get(place) {
+            Some((name, number)) if name == member => *number == group.number,
             _ => self.of.get(member) == Some(&group.number),
         }
     }

@@ -17,7 +17,8 @@ impl Comparison {
         summary: &'a Summary,
         group: &'a Group,
     ) -> impl Iterator<Item = &'a FlowSummary> {
-        summary.flows.iter().filter(move |flow| self.flows.has(group, &flow.name))
+        let flows = summary.flows.iter().enumerate();
+        flows.filter(move |(place, flow)| self.flows.has(group, *place, &flow.name)).map(|(_, flow)| flow)
     }
 
     /// Numbers of the members of a group in the tables of a run.

@@ -387,8 +387,9 @@ impl Comparison {
         let groups = self.stations.all();
         for (group, scheme) in self.pairs(groups.iter()) {
             let cell = |value: fn(&StationSummary) -> Option<f64>| {
-                let all = scheme.summaries().flat_map(|summary| &summary.stations);
-                let values = all.filter(|station| self.stations.has(group, &station.name)).map(value);
+                let all = scheme.summaries().flat_map(|summary| summary.stations.iter().enumerate());
+                let own = all.filter(|(place, station)| self.stations.has(group, *place, &station.name));
+                let values = own.map(|(_, station)| value(station));
                 spread(if group.is_many() { Spread::of_members(values) } else { Spread::of(values) })
             };
             grid.rows.push(vec![

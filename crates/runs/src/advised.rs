@@ -5,10 +5,9 @@ use airbound_scenario::{ChannelSpec, Position, Scenario, Shaper, Slot, Traffic};
 use airbound_units::{ByteCount, Metre};
 
 use crate::error::RunsError;
-use crate::jobs;
 use crate::matrix::Matrix;
-use crate::opened::Opened;
-use crate::watch::{Meter, Watch};
+use crate::opened::{Named, Opened};
+use crate::watch::Watch;
 
 impl Matrix {
     /// Follows each piece of advice of the verdict on `comparison` by itself: runs its scheme with the change and the same seeds.
@@ -22,7 +21,7 @@ impl Matrix {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Attempt>, RunsError> {
-        let seeds: Vec<u64> = opened.seeds(self.seeds)?.collect();
+        let seeds = opened.seeds(self.seeds)?;
         let mut attempts = Vec::new();
         for advice in comparison.verdict().advice {
             let Some(named) = self.schemes.iter().find(|named| named.label == advice.scheme) else {
@@ -31,12 +30,8 @@ impl Matrix {
             let mut scenario = opened.scenario.clone();
             apply(&advice.change, &mut scenario);
             let changed = Opened { name: opened.name.clone(), scenario };
-            let meter = Meter::new(watch, opened.length() * seeds.len() as u64);
-            let summaries = jobs::all(threads, &seeds, |seed| {
-                let mut run = changed.build(named, *seed)?;
-                meter.simulate(&mut run)?;
-                Ok::<_, RunsError>(run.finish()?.0.summary)
-            })?;
+            let runs: Vec<(&Named, u64)> = seeds.clone().map(|seed| (named, seed)).collect();
+            let summaries = changed.summaries(&runs, threads, watch)?;
             attempts.extend(Attempt::of(comparison, &advice, summaries));
         }
         Ok(attempts)

@@ -1,8 +1,5 @@
 //! Choice of a latency bound for Law, from the latencies under the present link layer (Law paper, appendix B).
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution};
 use airbound_scenario::{Access, Client, Flow, Overrides};
 use airbound_sim::{Event, Events, Observer};
@@ -10,6 +7,7 @@ use airbound_units::{Instant, Span};
 use serde::Serialize;
 
 use crate::error::RunsError;
+use crate::experiment;
 use crate::jobs;
 use crate::law_bound::{BoundInterval, BoundLosses, Stays};
 use crate::opened::{Named, Opened};
@@ -169,12 +167,11 @@ fn measured(
     let runs = jobs::counted(threads, &wanted, progress, |(scheme, seed)| {
         let (opened, named) = &schemes[*scheme];
         let from = Instant::ZERO + opened.scenario.warm_up;
-        let seen: Rc<RefCell<Seen>> = Rc::default();
-        let mut run = opened.build(named, *seed)?;
+        let run = opened.build(named, *seed)?;
         let number = run.info().flows.iter().position(|known| known == flow).unwrap_or(usize::MAX);
-        run.observe(Box::new(LastHop { flow: number as u32, from, seen: Rc::clone(&seen) }));
-        run.finish()?;
-        Ok::<_, RunsError>(seen.take())
+        let last_hop = LastHop { flow: number as u32, from, seen: Seen::default() };
+        let (_, last_hop) = experiment::play(run, last_hop)?;
+        Ok::<_, RunsError>(last_hop.seen)
     })?;
     let mut all: Vec<Vec<Seen>> = vec![Vec::new(); schemes.len()];
     for ((scheme, _), seen) in wanted.into_iter().zip(runs) {
@@ -220,7 +217,7 @@ type Seen = (Vec<Span>, u64);
 struct LastHop {
     flow: u32,
     from: Instant,
-    seen: Rc<RefCell<Seen>>,
+    seen: Seen,
 }
 
 impl LastHop {
@@ -228,10 +225,9 @@ impl LastHop {
         if row.flow != self.flow || row.sent < self.from {
             return;
         }
-        let mut seen = self.seen.borrow_mut();
         match row.fate {
-            Fate::Delivered => seen.0.push(row.received.since(row.enqueued)),
-            Fate::Dropped(_) => seen.1 += 1,
+            Fate::Delivered => self.seen.0.push(row.received.since(row.enqueued)),
+            Fate::Dropped(_) => self.seen.1 += 1,
             Fate::Queued => {}
         }
     }

@@ -3,8 +3,9 @@
 //! [`all`] gives results in the order of the jobs, whatever the number of threads. A job ends the pool early by failing: a stop that was
 //! requested is an error of the job that saw it.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// Returns the number of threads to use: as many as asked for, or one for each core.
 #[must_use]
@@ -47,6 +48,78 @@ pub fn counted<T: Sync, R: Send, E: Send>(
     drive(threads.min(items.len()), &mut list, |place| Ok(work(&items[*place])))?;
     // Items begin in order: whatever came before the first that failed has a result.
     list.results.into_iter().flatten().collect()
+}
+
+/// As [`all`], for work that begins with something that cannot change its thread: `begin` is called for the items at the places `first`
+/// before any work, and the thread that called it works on that item next. Where another thread is free earlier, `work` gets `None`.
+///
+/// # Errors
+/// The first of `begin` in the order of `first`, before any work; then as [`all`].
+pub(crate) fn begun<T: Sync, B, R: Send, E: Send>(
+    threads: usize,
+    items: &[T],
+    first: &[usize],
+    begin: impl Fn(&T) -> Result<B, E> + Sync,
+    work: impl Fn(&T, Option<B>) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let threads = threads.clamp(1, items.len().max(1));
+    // Places that no thread works on, with the thread that has begun each.
+    let owner = |place| first.iter().position(|begun| *begun == place).map(|number| number % threads);
+    let open: BTreeMap<usize, Option<usize>> = (0..items.len()).map(|place| (place, owner(place))).collect();
+    let mut results: Vec<Option<Result<R, E>>> = Vec::new();
+    results.resize_with(items.len(), || None);
+    let state = Mutex::new((open, results));
+    let take = |thread: usize| {
+        let (open, _) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |owner| open.iter().find(|(_, known)| **known == owner);
+        let (place, _) = of(Some(thread)).or_else(|| of(None)).or_else(|| open.iter().next_back())?;
+        let place = *place;
+        open.remove(&place).map(|_| place)
+    };
+    let accept = |place: usize, result: Result<R, E>| {
+        let (open, results) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+        if result.is_err() {
+            // What comes before may have failed as well, and is then the error.
+            open.retain(|other, _| *other < place);
+        }
+        results[place] = Some(result);
+    };
+    std::thread::scope(|scope| {
+        let (errors, failed) = mpsc::channel();
+        let mut starts = Vec::new();
+        for thread in 0..threads {
+            let (start, started) = mpsc::channel();
+            starts.push(start);
+            let (errors, begin, work, take, accept) = (errors.clone(), &begin, &work, &take, &accept);
+            scope.spawn(move || {
+                let mut own = BTreeMap::new();
+                for (number, place) in first.iter().enumerate().skip(thread).step_by(threads) {
+                    match begin(&items[*place]) {
+                        Ok(begun) => drop(own.insert(*place, begun)),
+                        Err(error) => return errors.send((number, error)).unwrap_or_default(),
+                    }
+                }
+                drop(errors);
+                if started.recv().is_err() {
+                    return;
+                }
+                while let Some(place) = take(thread) {
+                    accept(place, work(&items[place], own.remove(&place)));
+                }
+            });
+        }
+        drop(errors);
+        // Ends when all threads have begun. One that has panicked is waited for by the scope, which passes the panic on.
+        match failed.into_iter().min_by_key(|(number, _)| *number) {
+            Some((_, error)) => Err(error),
+            None => {
+                starts.iter().for_each(|start| start.send(()).unwrap_or_default());
+                Ok(())
+            }
+        }
+    })?;
+    let (_, results) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().flatten().collect()
 }
 
 /// A supply of jobs, which may depend on the results of earlier ones.
@@ -185,7 +258,7 @@ impl<R, E> Supply for List<'_, R, E> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{all, counted};
+    use super::{all, begun, counted};
 
     #[test]
     fn results_come_in_order_with_any_number_of_threads() {
@@ -217,6 +290,28 @@ mod tests {
             assert!(begun.into_inner() <= 4 + 2 * threads);
         }
         assert_eq!(all::<(), (), ()>(4, &[], |_| Err(())), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_was_begun_goes_on_in_its_thread_and_errors_of_it_come_before_all_work() {
+        use std::cell::Cell;
+        let items: Vec<usize> = (0..12).collect();
+        for threads in [1, 2, 5, 20] {
+            let worked = AtomicUsize::new(0);
+            let work = |item: &usize, own: Option<Cell<usize>>| {
+                worked.fetch_add(usize::from(own.is_some()), Ordering::Relaxed);
+                assert!(own.is_none_or(|own| own.get() == *item));
+                Ok(2 * item)
+            };
+            let result = begun(threads, &items, &[0, 4, 8], |item| Ok::<_, usize>(Cell::new(*item)), work);
+            assert_eq!(result, Ok(items.iter().map(|item| 2 * item).collect()));
+            assert!(threads > 1 || worked.into_inner() == 3);
+            let refused = |item: &usize| if *item > 3 { Err(*item) } else { Ok(()) };
+            let early = |_: &usize, _: Option<()>| -> Result<(), usize> { panic!("too early") };
+            assert_eq!(begun(threads, &items, &[0, 4, 8], refused, early), Err(4));
+            let failing = |item: &usize, _: Option<()>| if item % 5 == 3 { Err(*item) } else { Ok(()) };
+            assert_eq!(begun(threads, &items, &[9], |_| Ok(()), failing), Err(3));
+        }
     }
 
     #[test]

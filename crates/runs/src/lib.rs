@@ -22,6 +22,7 @@ mod advised;
 mod bound;
 mod choice;
 mod error;
+pub mod experiment;
 mod facts;
 pub mod folder;
 pub mod jobs;

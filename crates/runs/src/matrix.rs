@@ -58,24 +58,22 @@ impl Matrix {
         folder: &Path,
         watch: &dyn Watch,
     ) -> Result<Finished, RunsError> {
-        // A run is built to check its scheme before anything is written, and again when its turn comes: a built run belongs to the
-        // thread that built it, and holding all of them would take the memory of the whole matrix at once.
-        for named in &self.schemes {
-            opened.build(named, opened.scenario.seed)?;
-        }
         let seeds = opened.seeds(self.seeds)?;
         let cells: Vec<(&Named, Entry)> =
             self.schemes.iter().flat_map(|named| cells(named, seeds.clone())).collect();
+        // The first run of each scheme is built before any is simulated: a scheme may be wrong. A built run stays in its thread.
+        let first: Vec<usize> = (0..cells.len()).step_by(self.seeds.max(1) as usize).collect();
         let staging = Staging::begin(folder)?;
         let encoding = encoding(cells.len(), threads);
         let meter = Meter::new(watch, opened.length() * cells.len() as u64);
-        let done = jobs::all(threads, &cells, |(named, entry)| {
+        let build = |(named, entry): &(&Named, Entry)| opened.build(named, entry.seed);
+        let done = jobs::begun(threads, &cells, &first, build, |(named, entry), built| {
             let request =
                 RunRequest { named: (*named).clone(), seed: entry.seed, tables: self.tables, encoding };
-            let (record, summary) =
-                request.metered(opened, &staging.path().join(&entry.folder), None, &meter)?;
+            let folder = staging.path().join(&entry.folder);
+            let (record, summary) = request.metered(opened, built, &folder, None, &meter)?;
             let loaded = airbound_report::Run::load(&record)?;
-            Ok::<_, RunsError>(((entry.scheme.clone(), loaded), summary))
+            Ok(((entry.scheme.clone(), loaded), summary))
         })?;
         let (runs, summaries): (Vec<_>, Vec<Summary>) = done.into_iter().unzip();
         let focus = opened.focus();

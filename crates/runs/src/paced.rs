@@ -8,6 +8,7 @@ use airbound_scenario::Scenario;
 use airbound_sim::Run;
 
 use crate::error::RunsError;
+use crate::experiment;
 use crate::folder::{Fresh, refuse_comparison};
 use crate::opened::{Named, Opened};
 use crate::pcap::{Capture, Contents, PreparedCapture};
@@ -95,10 +96,7 @@ impl PacedRun {
     ) -> Result<(RunFolder, Summary, u64), RunsError> {
         self.run.end_now();
         let info = self.run.info().clone();
-        let (outcome, observer) = self.run.finish()?;
-        let Some(recording) = Recording::of(observer) else {
-            return Err(RunsError::Defect("the run lost its recording".to_owned()));
-        };
+        let (outcome, recording) = experiment::end::<Recording>(self.run)?;
         let (mut recorder, capture) = recording.into_parts();
         let left_out = capture.map_or(Ok(0), |capture| capture.finish(Path::new("the capture")))?;
         for row in &outcome.distributions {

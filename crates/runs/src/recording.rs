@@ -1,7 +1,5 @@
 //! The files of a run: its tables, and the capture of its air.
 
-use std::any::Any;
-
 use airbound_record::Recorder;
 use airbound_sim::{Event, Events, Observer};
 
@@ -17,12 +15,6 @@ impl Recording {
     /// Writes to `recorder`, and to `capture` if there is one.
     pub(crate) const fn new(recorder: Recorder, capture: Option<Capture>) -> Self {
         Self { recorder, capture }
-    }
-
-    /// The recording that [`airbound_sim::Run::finish`] gives back; `None` if it was another observer.
-    pub(crate) fn of(observer: Box<dyn Observer>) -> Option<Self> {
-        let observer: Box<dyn Any> = observer;
-        observer.downcast::<Self>().ok().map(|recording| *recording)
     }
 
     /// The recorder and the capture, to be completed.

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use airbound_record::{Encoding, Existing, Recorder, RunFolder, Summary, Tables};
 use airbound_scenario::Scenario;
+use airbound_sim::Run;
 
 use crate::error::RunsError;
+use crate::experiment;
 use crate::folder::{Fresh, refuse_comparison};
 use crate::opened::{Named, Opened};
 use crate::pcap::Capture;
@@ -40,12 +42,14 @@ impl RunRequest {
         capture: Option<&Path>,
         watch: &dyn Watch,
     ) -> Result<(RunFolder, Summary), RunsError> {
-        self.metered(opened, folder, capture, &Meter::new(watch, opened.length()))
+        self.metered(opened, None, folder, capture, &Meter::new(watch, opened.length()))
     }
 
+    /// The same, of a run that may have been built already.
     pub(crate) fn metered(
         &self,
         opened: &Opened,
+        built: Option<Run>,
         folder: &Path,
         capture: Option<&Path>,
         meter: &Meter<'_>,
@@ -57,17 +61,14 @@ impl RunRequest {
         }
         // Before the run, so that it is dropped after the files that the run's recording removes.
         let fresh = Fresh::note(folder);
-        let mut run = opened.build(&self.named, self.seed)?;
+        let mut run = built.map_or_else(|| opened.build(&self.named, self.seed), Ok)?;
         refuse_comparison(folder)?;
         let folder = RunFolder::create(folder, Existing::Replace)?;
         let recorder = Recorder::create(folder, run.info(), self.tables_of(scenario), self.encoding)?;
         let writer = capture.map(|file| Capture::create(file, run.info(), scenario)).transpose()?;
         run.observe(Box::new(Recording::new(recorder, writer)));
         meter.simulate(&mut run)?;
-        let (outcome, observer) = run.finish()?;
-        let Some(recording) = Recording::of(observer) else {
-            return Err(RunsError::Defect("the run lost its recording".to_owned()));
-        };
+        let (outcome, recording) = experiment::end::<Recording>(run)?;
         let (mut recorder, writer) = recording.into_parts();
         for row in &outcome.distributions {
             recorder.distribution(*row);

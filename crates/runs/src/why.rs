@@ -6,10 +6,9 @@ use airbound_scenario::{ChannelSpec, Direction, Scenario};
 use airbound_units::Span;
 
 use crate::error::RunsError;
-use crate::jobs;
 use crate::matrix::Matrix;
 use crate::opened::{Named, Opened};
-use crate::watch::{Meter, Watch};
+use crate::watch::Watch;
 
 impl Matrix {
     /// Tests whether the queue below that of the schemes is why some of them decided alike: takes it away
@@ -32,14 +31,9 @@ impl Matrix {
         let mut found = Vec::new();
         for schemes in comparison.verdict().alike() {
             let named = self.schemes.iter().filter(|named| schemes.contains(&named.label)).take(2);
-            let pair: Vec<&Named> = named.collect();
-            let meter = Meter::new(watch, opened.length() * pair.len() as u64);
-            let summaries = jobs::all(threads, &pair, |named| {
-                let mut run = changed.build(named, changed.scenario.seed)?;
-                meter.simulate(&mut run)?;
-                Ok::<_, RunsError>(run.finish()?.0.summary)
-            })?;
-            if let ([one, other], [first, second]) = (pair.as_slice(), summaries.as_slice()) {
+            let pair: Vec<(&Named, u64)> = named.map(|named| (named, changed.scenario.seed)).collect();
+            let summaries = changed.summaries(&pair, threads, watch)?;
+            if let ([(one, _), (other, _)], [first, second]) = (pair.as_slice(), summaries.as_slice()) {
                 found.push(Alike::of([&one.label, &other.label], [first, second]));
             }
         }
@@ -67,14 +61,9 @@ impl Matrix {
             return Ok(None);
         };
         let changed = Opened { name: opened.name.clone(), scenario };
-        let seeds: Vec<u64> = opened.seeds(self.seeds)?.collect();
-        let meter = Meter::new(watch, opened.length() * seeds.len() as u64);
-        let after = jobs::all(threads, &seeds, |seed| {
-            let mut run = changed.build(named, *seed)?;
-            meter.simulate(&mut run)?;
-            let (outcome, _) = run.finish()?;
-            Ok::<_, RunsError>(figure(&bottleneck, &outcome.summary))
-        })?;
+        let runs: Vec<(&Named, u64)> = opened.seeds(self.seeds)?.map(|seed| (named, seed)).collect();
+        let after = changed.summaries(&runs, threads, watch)?;
+        let after = after.iter().map(|summary| figure(&bottleneck, summary)).collect();
         let before = comparison.summaries_of(&bottleneck.scheme).map(|summary| figure(&bottleneck, summary));
         let (Some(before), Some(after)) = (median(before.collect()), median(after)) else { return Ok(None) };
         Ok(Some(Trial::of(&bottleneck, &change, before, after)))

@@ -1,7 +1,6 @@
 //! Attempts of each transmitter, counted while a run goes on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::Instant;
@@ -31,18 +30,17 @@ impl Attempts {
 #[derive(Debug, Clone)]
 pub(super) struct AttemptWatch {
     from: Instant,
-    each: Arc<Mutex<BTreeMap<u16, Attempts>>>,
+    each: BTreeMap<u16, Attempts>,
 }
 
 impl AttemptWatch {
     pub(super) fn new(from: Instant) -> Self {
-        Self { from, each: Arc::default() }
+        Self { from, each: BTreeMap::new() }
     }
 
     /// Those of a transmitter: 0 is the access point, stations follow.
     pub(super) fn of(&self, transmitter: u16) -> Attempts {
-        let each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
-        each.get(&transmitter).copied().unwrap_or_default()
+        self.each.get(&transmitter).copied().unwrap_or_default()
     }
 }
 
@@ -55,8 +53,7 @@ impl Observer for AttemptWatch {
         if let Event::Txop(row) = event
             && row.start >= self.from
         {
-            let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
-            let attempts = each.entry(row.transmitter).or_default();
+            let attempts = self.each.entry(row.transmitter).or_default();
             if row.size == BLOCK_ACK_REQUEST {
                 attempts.requests += 1;
             } else {

@@ -1,7 +1,5 @@
 //! Delays of single packets, gathered while a run goes on.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use airbound_record::{Fate, PacketRow};
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::Instant;
@@ -12,19 +10,18 @@ pub(crate) struct DelayWatch {
     /// Flows with smaller numbers count: those of the scenario, without the acknowledgements that follow them.
     flows: u32,
     from: Instant,
-    nanos: Arc<Mutex<Vec<u64>>>,
+    nanos: Vec<u64>,
 }
 
 impl DelayWatch {
     pub(crate) fn new(flows: u32, from: Instant) -> Self {
-        Self { flows, from, nanos: Arc::default() }
+        Self { flows, from, nanos: Vec::new() }
     }
 
-    /// Takes the delays gathered so far, in ascending order.
-    pub(crate) fn delays(&self) -> Delays {
-        let mut nanos = std::mem::take(&mut *self.nanos.lock().unwrap_or_else(PoisonError::into_inner));
-        nanos.sort_unstable();
-        Delays { nanos }
+    /// The delays, in ascending order.
+    pub(crate) fn delays(mut self) -> Delays {
+        self.nanos.sort_unstable();
+        Delays { nanos: self.nanos }
     }
 }
 
@@ -32,7 +29,7 @@ impl DelayWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow < self.flows && row.fate == Fate::Delivered && row.delivered >= self.from {
             let delay = row.delivered - row.enqueued;
-            self.nanos.lock().unwrap_or_else(PoisonError::into_inner).push(delay.as_nanos());
+            self.nanos.push(delay.as_nanos());
         }
     }
 }

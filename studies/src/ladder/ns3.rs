@@ -17,6 +17,7 @@ use airbound_record::StationSummary;
 use airbound_report::ValidationRow;
 
 use super::table::{Row, Table};
+use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 
 /// All rows of this rung.
@@ -130,6 +131,17 @@ pub fn rows_of(folder: &Path, effort: Effort) -> Result<Vec<ValidationRow>, Tabl
         rows.extend((kind.rows)(&Table::of(&text), effort)?);
     }
     Ok(rows)
+}
+
+/// Compares each row of a table with runs, several at a time.
+fn compared(
+    table: &Table<'_>,
+    effort: Effort,
+    compare: fn(&Row<'_>, Effort) -> Result<Vec<ValidationRow>, TrialError>,
+) -> Result<Vec<ValidationRow>, TrialError> {
+    let references: Vec<Row<'_>> = table.rows().collect();
+    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 /// MPDUs over A-MPDUs of all stations, each of which got equally many MPDUs.

@@ -1,7 +1,5 @@
 //! The aggregates that an access point sent and was sent, and the packets of one flow that came in them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use airbound_record::{Fate, PacketRow, TxopKind, TxopRow};
 use airbound_sim::{Event, Events, Observer};
 use airbound_units::{BitRate, Instant};
@@ -40,20 +38,12 @@ pub(crate) struct AggregateWatch {
     from: Instant,
     /// Flow whose packets are kept too.
     flow: Option<u32>,
-    seen: Arc<Mutex<Aggregates>>,
+    pub(crate) seen: Aggregates,
 }
 
 impl AggregateWatch {
     pub(crate) fn new(from: Instant, flow: Option<u32>) -> Self {
-        Self { from, flow, seen: Arc::default() }
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Aggregates> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn take(&self) -> Aggregates {
-        std::mem::take(&mut *self.seen())
+        Self { from, flow, seen: Aggregates::default() }
     }
 }
 
@@ -62,7 +52,7 @@ impl AggregateWatch {
         let wanted = self.flow == Some(row.flow) && row.fate == Fate::Delivered && row.completed >= self.from;
         if wanted {
             let arrived = Arrived { packet: row.packet, exchanged: row.completed };
-            self.seen().arrived.push(arrived);
+            self.seen.arrived.push(arrived);
         }
     }
 
@@ -72,9 +62,9 @@ impl AggregateWatch {
         }
         let aggregate = |station| Aggregate { at: row.start, station, mpdus: row.mpdus, rate: row.rate };
         if row.transmitter == 0 {
-            self.seen().sent.push(aggregate(row.receiver));
+            self.seen.sent.push(aggregate(row.receiver));
         } else if row.receiver == 0 {
-            self.seen().uplink.push(aggregate(row.transmitter));
+            self.seen.uplink.push(aggregate(row.transmitter));
         }
     }
 }

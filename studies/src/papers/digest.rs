@@ -1,7 +1,6 @@
 //! Latency, losses and transmissions of the packets of one flow on the last hop, summed up while the run goes on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airbound_record::{Fate, LatencyHistogram, PacketRow, Resolution, Split, Stage};
 use airbound_sim::{Event, Events, Observer};
@@ -156,11 +155,6 @@ pub(crate) struct DigestWatch {
     flow: u32,
     from: Instant,
     deadline: Span,
-    seen: Arc<Mutex<Seen>>,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
     digest: Digest,
     /// Every packet with its number, and whether it was lost.
     fates: Vec<(u64, bool)>,
@@ -169,28 +163,23 @@ struct Seen {
 impl DigestWatch {
     /// Of the packets of `flow` that were sent at `from` or later; those that take longer than `deadline` are late.
     pub(crate) fn new(flow: u32, from: Instant, deadline: Span) -> Self {
-        Self { flow, from, deadline, seen: Arc::default() }
+        Self { flow, from, deadline, digest: Digest::default(), fates: Vec::new() }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the digest of the packets seen, for a measured time of `seconds`.
-    pub(crate) fn digest(&self, seconds: f64) -> Digest {
-        let mut seen = std::mem::take(&mut *self.seen());
-        seen.digest.seconds = seconds;
-        seen.fates.sort_unstable();
+    /// The digest of the packets seen, for a measured time of `seconds`.
+    pub(crate) fn digest(mut self, seconds: f64) -> Digest {
+        self.digest.seconds = seconds;
+        self.fates.sort_unstable();
         let mut run = 0;
-        for lost in seen.fates.iter().map(|(_, lost)| *lost).chain([false]) {
+        for lost in self.fates.iter().map(|(_, lost)| *lost).chain([false]) {
             if lost {
                 run += 1;
             } else if run > 0 {
-                *seen.digest.loss_runs.entry(run).or_default() += 1;
+                *self.digest.loss_runs.entry(run).or_default() += 1;
                 run = 0;
             }
         }
-        seen.digest
+        self.digest
     }
 }
 
@@ -199,10 +188,9 @@ impl DigestWatch {
         if row.flow != self.flow || row.sent < self.from || row.fate == Fate::Queued {
             return;
         }
-        let seen = &mut *self.seen();
         let lost = row.fate != Fate::Delivered;
-        seen.fates.push((row.packet, lost));
-        let digest = &mut seen.digest;
+        self.fates.push((row.packet, lost));
+        let digest = &mut self.digest;
         digest.packets += 1;
         if row.tries > OVER_TEN {
             digest.over_ten += 1;

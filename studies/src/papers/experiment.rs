@@ -1,19 +1,15 @@
-//! Runs that studies ask for: each made once, several at a time.
+//! Runs that studies ask for.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use airbound_record::{Fate, FrameFate, FrameRow, PacketRow};
+use airbound_runs::experiment::Runs;
 use airbound_sim::{Event, Events, NoObserver, Observer, Run, Snapshot};
 use airbound_units::{Instant, Span};
 
 use super::aggregates::{AggregateWatch, Aggregates};
 use super::digest::{Digest, DigestWatch};
 use super::trace::{Trace, TraceWatch};
-use crate::trial::in_parallel;
 use crate::{Trial, TrialError};
 
 /// Part of a run that is kept beside its figures.
@@ -85,29 +81,23 @@ pub(crate) struct Measured {
 }
 
 /// Keeps what happens to one flow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct FlowWatch {
     flow: u32,
-    seen: Arc<Mutex<Watched>>,
-}
-
-impl FlowWatch {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Watched> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    seen: Watched,
 }
 
 impl FlowWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow == self.flow && row.fate == Fate::Delivered {
             let latency = row.completed - row.enqueued;
-            self.seen().packets.push(Sample { completed: row.completed, latency });
+            self.seen.packets.push(Sample { completed: row.completed, latency });
         }
     }
 
     fn on_frame(&mut self, row: &FrameRow) {
         if row.flow == self.flow && matches!(row.fate, FrameFate::Delivered | FrameFate::Late) {
-            self.seen().frames.push(row.delivered);
+            self.seen.frames.push(row.delivered);
         }
     }
 }
@@ -158,47 +148,60 @@ impl Experiment {
         Self { every: Some(every), ..self }
     }
 
-    fn run(&self) -> Result<Measured, TrialError> {
-        let watch = FlowWatch {
-            flow: if let Watch::Flow(flow) = self.watch { flow } else { 0 },
-            ..FlowWatch::default()
-        };
-        let digest = match self.watch {
-            Watch::Digest { flow, from, deadline } => Some(DigestWatch::new(flow, from, deadline)),
-            _ => None,
-        };
-        let trace = match self.watch {
-            Watch::Trace(flow) => Some(TraceWatch::new(flow)),
-            _ => None,
-        };
-        let observer: Box<dyn Observer> = match (self.watch, &digest, &trace) {
-            (_, Some(digest), _) => Box::new(digest.clone()),
-            (_, _, Some(trace)) => Box::new(trace.clone()),
-            (Watch::Flow(_), ..) => Box::new(watch.clone()),
-            _ => Box::new(NoObserver),
-        };
-        let aggregates = match self.watch {
-            Watch::Aggregates(from, flow) => Some(AggregateWatch::new(from, flow)),
-            _ => None,
-        };
-        let observer: Box<dyn Observer> = match &aggregates {
-            Some(watch) => Box::new(watch.clone()),
-            None => observer,
-        };
+    /// Makes it.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or the books of the run do not balance.
+    pub(crate) fn run(&self) -> Result<Measured, TrialError> {
+        match self.watch {
+            Watch::Nothing => self.measured(NoObserver, |_, _| ()),
+            Watch::Flow(flow) => {
+                let watch = FlowWatch { flow, ..FlowWatch::default() };
+                self.measured(watch, |watch, run| run.watched = watch.seen.sorted())
+            }
+            Watch::Trace(flow) => {
+                self.measured(TraceWatch::new(flow), |watch, run| run.trace = Some(watch.seen))
+            }
+            Watch::Digest { flow, from, deadline } => {
+                self.measured(DigestWatch::new(flow, from, deadline), |watch, run| {
+                    run.digest = Some(watch.digest(run.outcome.summary.duration_s));
+                })
+            }
+            Watch::Aggregates(from, flow) => {
+                self.measured(AggregateWatch::new(from, flow), |watch, run| run.aggregates = watch.seen)
+            }
+        }
+    }
+
+    /// Makes the run under `observer`, of which `keep` takes what it saw.
+    fn measured<O: Observer>(
+        &self,
+        observer: O,
+        keep: impl FnOnce(O, &mut Measured),
+    ) -> Result<Measured, TrialError> {
         let mut views = Vec::new();
         let look = |run: &Run| views.push((run.now().as_secs_f64(), run.snapshot()));
-        let (outcome, _) = self.trial.looking(observer, self.every, look)?;
-        let mut watched = std::mem::take(&mut *watch.seen());
-        watched.packets.sort_by_key(|sample| sample.completed);
-        watched.frames.sort_unstable();
-        let digest = digest.map(|digest| digest.digest(outcome.summary.duration_s));
-        let trace = trace.map(|trace| trace.take());
-        let aggregates = aggregates.map(|watch| watch.take()).unwrap_or_default();
-        Ok(Measured { outcome, watched, trace, digest, aggregates, views })
+        let (outcome, observer) = self.trial.looking(observer, self.every, look)?;
+        let (watched, aggregates) = (Watched::default(), Aggregates::default());
+        let mut measured = Measured { outcome, watched, trace: None, digest: None, aggregates, views };
+        keep(observer, &mut measured);
+        Ok(measured)
     }
 }
 
+/// The mean over the runs that have the value.
+pub(crate) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 impl Watched {
+    fn sorted(mut self) -> Self {
+        self.packets.sort_by_key(|sample| sample.completed);
+        self.frames.sort_unstable();
+        self
+    }
+
     /// A percentile (0 to 100) of the latency in windows of `length`, as (begin of the window in s, latency in ms).
     pub(crate) fn percentiles(&self, length: Span, percentile: f64) -> Vec<(f64, f64)> {
         let mut windows: BTreeMap<u64, Vec<Span>> = BTreeMap::new();
@@ -238,86 +241,11 @@ impl Watched {
 }
 
 /// Results of all runs.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    made: BTreeMap<Experiment, Measured>,
-    /// Runs that were asked for and had not been made.
-    missing: RefCell<Vec<Experiment>>,
-}
-
-impl Results {
-    /// Makes the runs, equal ones once, `jobs` at a time.
-    ///
-    /// # Errors
-    /// The first that cannot be made.
-    pub(crate) fn of(
-        wanted: impl Iterator<Item = Experiment>,
-        jobs: NonZeroUsize,
-        progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Self, TrialError> {
-        let mut experiments: Vec<Experiment> = Vec::new();
-        let mut known = std::collections::BTreeSet::new();
-        for experiment in wanted {
-            if known.insert(experiment.clone()) {
-                experiments.push(experiment);
-            }
-        }
-        let done = AtomicUsize::new(0);
-        progress(0, experiments.len());
-        let measured = in_parallel(&experiments, jobs, |experiment| {
-            let measured = experiment.run();
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, experiments.len());
-            measured
-        })?;
-        Ok(Self { made: experiments.into_iter().zip(measured).collect(), ..Self::default() })
-    }
-
-    /// Returns the number of runs that were made.
-    pub(crate) fn len(&self) -> usize {
-        self.made.len()
-    }
-
-    /// Returns the results of several runs; `None` if there are none, or one is missing.
-    pub(crate) fn all(&self, experiments: &[Experiment]) -> Option<Vec<&Measured>> {
-        let runs: Option<Vec<&Measured>> =
-            experiments.iter().map(|experiment| self.get(experiment)).collect();
-        runs.filter(|runs| !runs.is_empty())
-    }
-
-    /// Returns the results of a run; `None` if it was not made, which [`Results::missing`] then tells.
-    pub(crate) fn get(&self, experiment: &Experiment) -> Option<&Measured> {
-        let run = self.made.get(experiment);
-        if run.is_none() {
-            self.missing.borrow_mut().push(experiment.clone());
-        }
-        run
-    }
-
-    /// Returns the runs that were asked for and had not been made, in the order of asking.
-    pub(crate) fn missing(&self) -> Vec<Experiment> {
-        self.missing.borrow().clone()
-    }
-}
+pub(crate) type Results = Runs<Experiment, Measured>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn trial(seed: u64) -> Trial {
-        let scenario = "duration = \"100 ms\"\n[[station]]\nname = \"a\"\n[[flow]]\nname = \"f\"\nkind = \"cbr\"\nstation = \"a\"\nrate = \"1 Mbit/s\"\n";
-        Trial::new("small", scenario.to_owned(), seed)
-    }
-
-    #[test]
-    fn equal_runs_are_made_once() {
-        let wanted = [trial(1), trial(2), trial(1)].map(Experiment::plain);
-        let results = Results::of(wanted.into_iter(), NonZeroUsize::MIN, &|_, _| ()).expect("runs");
-        assert_eq!(results.len(), 2);
-        assert!(results.get(&Experiment::plain(trial(2))).is_some());
-        assert_eq!(results.missing(), []);
-        assert!(results.get(&Experiment::watching(trial(2), 0)).is_none());
-        assert_eq!(results.missing(), [Experiment::watching(trial(2), 0)]);
-    }
 
     #[test]
     fn windows_hold_what_was_acknowledged_in_them() {

@@ -1,8 +1,7 @@
 //! Papers done again: every claim beside what this simulator measures, with the paper's figures redrawn.
 //!
-//! A paper is a list of *studies*, one for each experiment of its evaluation. A study names the runs that it needs and then
-//! makes rows and a chapter of what they brought. All runs of a paper go through one pool, each once however many studies ask
-//! for it.
+//! A paper is a list of *studies*, one for each experiment of its evaluation. A study asks for runs and makes rows and a chapter
+//! of what they brought. All runs of a paper go through one pool, each once however many studies ask for it.
 
 mod aggregates;
 mod allocation;
@@ -53,6 +52,16 @@ fn shown(value: f64) -> String {
     airbound_report::number(value)
 }
 
+/// The same, and a dash where nothing was measured.
+fn text(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), shown)
+}
+
+/// The same, and nothing where nothing was measured.
+fn or_empty(value: Option<f64>) -> String {
+    value.map_or(String::new(), shown)
+}
+
 /// Results of a study.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
@@ -64,15 +73,7 @@ pub(crate) struct Part {
 
 /// One experiment of a paper.
 pub(crate) trait Study: Sync {
-    /// The runs that it needs: those that [`Study::part`] asks for.
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let none = Results::default();
-        self.part(effort, &none);
-        none.missing()
-    }
-
-    /// Returns the claims and the chapter that follow from the runs. Without [`Study::experiments`], it asks for the same runs
-    /// whether they were made or not.
+    /// Returns the claims and the chapter that follow from the runs that it asks for; it is called until all of them are made.
     fn part(&self, effort: Effort, results: &Results) -> Part;
 }
 
@@ -165,20 +166,20 @@ impl Paper {
             return self.reproduce_with(&traces, effort, progress);
         }
         let studies = self.studies();
-        let wanted = studies.iter().flat_map(|study| study.experiments(effort));
-        let results = Results::of(wanted, effort.jobs, progress)?;
+        let parts = |results: &Results| -> Vec<Part> {
+            studies.iter().map(|study| study.part(effort, results)).collect()
+        };
+        let (parts, runs) = Results::ask(effort.jobs.get(), progress, parts, Experiment::run)?;
         let (mut rows, mut chapters) = (Vec::new(), Vec::new());
-        for study in &studies {
-            let part = study.part(effort, &results);
+        for part in parts {
             rows.extend(part.rows);
             // A study of numbers alone shows nothing else.
             if !part.chapter.title.is_empty() {
                 chapters.push(part.chapter);
             }
         }
-        debug_assert_eq!(results.missing(), [], "a study asked for a run only after all were made");
         let rows = by_claim(rows);
-        Ok(Reproduction { paper: self, rows, chapters, runs: results.len() })
+        Ok(Reproduction { paper: self, rows, chapters, runs })
     }
 }
 
@@ -318,6 +319,22 @@ mod tests {
     use airbound_report::ValidationRow;
 
     use super::*;
+
+    /// Asking for the runs also looks up the words of all parts.
+    #[test]
+    fn every_run_is_a_scenario() {
+        for (paper, quick) in Paper::ALL.into_iter().flat_map(|paper| [(paper, false), (paper, true)]) {
+            let effort = Effort { quick, ..Effort::default() };
+            let mut none = Results::default();
+            paper.studies().iter().for_each(|study| drop(study.part(effort, &none)));
+            let runs = none.take_missing();
+            assert!(!runs.is_empty() || paper == Paper::Plum, "{}", paper.name());
+            for run in runs {
+                let scenario = run.trial.read();
+                assert!(scenario.is_ok(), "{:?}: {:?}", run.trial.sets, scenario.err());
+            }
+        }
+    }
 
     #[test]
     fn headlines_have_names_of_their_own() {

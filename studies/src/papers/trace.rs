@@ -1,7 +1,5 @@
 //! Everything that a flow does, packet by packet and transmission by transmission: for pictures of short moments.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use airbound_record::{Fate, FrameRow, PacketRow, TxopRow};
 use airbound_sim::{Event, Events, Observer};
 
@@ -20,43 +18,32 @@ pub(crate) struct Trace {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceWatch {
     flow: u32,
-    seen: Arc<Mutex<Trace>>,
+    pub(crate) seen: Trace,
 }
 
 impl TraceWatch {
     /// Of the flow of this number.
     pub(crate) fn new(flow: u32) -> Self {
-        Self { flow, seen: Arc::default() }
-    }
-
-    fn note(&self, note: impl FnOnce(&mut Trace)) {
-        note(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Takes all that was seen; nothing is left.
-    pub(crate) fn take(&self) -> Trace {
-        let mut taken = Trace::default();
-        self.note(|seen| std::mem::swap(seen, &mut taken));
-        taken
+        Self { flow, seen: Trace::default() }
     }
 }
 
 impl TraceWatch {
     fn on_packet(&mut self, row: &PacketRow) {
         if row.flow == self.flow && row.fate != Fate::Queued {
-            self.note(|seen| seen.packets.push(*row));
+            self.seen.packets.push(*row);
         }
     }
 
     fn on_txop(&mut self, row: &TxopRow) {
         if row.transmitter == 0 {
-            self.note(|seen| seen.txops.push(*row));
+            self.seen.txops.push(*row);
         }
     }
 
     fn on_frame(&mut self, row: &FrameRow) {
         if row.flow == self.flow {
-            self.note(|seen| seen.frames.push(*row));
+            self.seen.frames.push(*row);
         }
     }
 }

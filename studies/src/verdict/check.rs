@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use airbound_record::Summary;
 use airbound_report::{Answer, Choice, Comparison, Keeping, Run};
-use airbound_runs::{Opened, facts_of};
+use airbound_runs::{Named, Opened, facts_of};
 use airbound_scenario::Traffic;
 use serde::Serialize;
 
@@ -88,32 +87,27 @@ fn judged(set: u64, number: u64, seeds: u64) -> Result<Network, TrialError> {
     let defect = |reason: String| TrialError { name: name.clone(), reason };
     let scenario = Trial::new(&name, &text, 1).read()?;
     let opened = Opened::of(&name, scenario);
-    let run = |scheme: &str, seed: u64| -> Result<Summary, TrialError> {
-        let named = opened.scheme(Some(scheme)).map_err(|error| defect(error.to_string()))?;
-        let run = airbound_sim::Run::new(&name, &opened.scenario, &named.scheme, seed);
-        let (outcome, _) = run
-            .map_err(|error| defect(error.to_string()))?
-            .finish()
-            .map_err(|error| defect(error.to_string()))?;
-        Ok(outcome.summary)
-    };
+    let schemes = opened.schemes(&SCHEMES).map_err(|error| defect(error.to_string()))?;
     let streams = opened.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
         Traffic::Vr(stream) => Some((flow.name.clone(), stream.rate.as_mbps_f64())),
         _ => None,
     });
     let rates: BTreeMap<String, f64> = streams.collect();
     let (mut runs, mut tallies) = (Vec::new(), Vec::new());
-    for scheme in SCHEMES {
-        for seed in 1..=SEEDS {
-            runs.push((scheme.to_owned(), Run::from_summary(run(scheme, seed)?)));
-        }
+    for named in &schemes {
+        let scheme = &named.label;
+        let of_scheme: Vec<(&Named, u64)> = (1..=SEEDS + seeds).map(|seed| (named, seed)).collect();
+        let mut summaries =
+            opened.summaries(&of_scheme, 1, &()).map_err(|error| defect(error.to_string()))?;
+        let of_oracle = summaries.split_off(SEEDS as usize);
+        runs.extend(summaries.into_iter().map(|summary| (scheme.clone(), Run::from_summary(summary))));
         let mut tally = Tally::default();
-        for seed in SEEDS + 1..=SEEDS + seeds {
-            let summary = run(scheme, seed)?.to_json().map_err(|error| defect(error.to_string()))?;
+        for summary in of_oracle {
+            let summary = summary.to_json().map_err(|error| defect(error.to_string()))?;
             let summary = serde_json::from_str(&summary).map_err(|error| defect(error.to_string()))?;
             tally.add(&summary, &rates);
         }
-        tallies.push((scheme.to_owned(), tally));
+        tallies.push((scheme.clone(), tally));
     }
     let right = truth(&tallies).ok_or_else(|| defect("no scheme was run".to_owned()))?;
     let comparison = Comparison::new(runs, Some("stream"), Some(SCHEMES[0]))

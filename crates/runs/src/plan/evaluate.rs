@@ -1,8 +1,6 @@
 //! Short runs of a scenario with LAST-PQ, and what its flows with demands got in them.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, PacketRow, TxopRow};
@@ -14,6 +12,7 @@ use airbound_units::{BitRate, Instant, Span};
 use airbound_wifi::{Category, EdcaParameters};
 
 use super::subject::Subject;
+use crate::experiment;
 
 /// Times of a run of a scenario that does not change.
 #[derive(Debug, Clone, Copy)]
@@ -90,12 +89,9 @@ pub(super) fn play(
             network.scheme = Some(with_last_pq(own).map_err(|error| error.to_string())?);
         }
     }
-    let mut run = Run::new("plan", &scenario, &scheme, seed).map_err(|error| error.to_string())?;
-    let heard = Rc::new(RefCell::new(Heard::new(&scenario, asked)));
-    run.observe(Box::new(Ears(Rc::clone(&heard))));
-    let (outcome, observer) = run.finish().map_err(|error| error.to_string())?;
-    drop(observer);
-    let heard = heard.take();
+    let run = Run::new("plan", &scenario, &scheme, seed).map_err(|error| error.to_string())?;
+    let (outcome, heard) =
+        experiment::play(run, Heard::new(&scenario, asked)).map_err(|error| error.to_string())?;
     let measured = asked.iter().zip(heard.latencies).map(|((subject, ..), mut latencies)| {
         latencies.sort_unstable();
         let summary = outcome.summary.flows.iter().find(|summary| summary.name == subject.flow.name);
@@ -235,18 +231,15 @@ fn stations_of(scenario: &Scenario) -> Vec<Option<u16>> {
     scenario.transmitter_names().into_iter().map(number).collect()
 }
 
-/// Listens to packets and exchanges.
-struct Ears(Rc<RefCell<Heard>>);
-
-impl Observer for Ears {
+impl Observer for Heard {
     fn wants(&self) -> Events {
         Events { packets: true, txops: true, ..Events::NONE }
     }
 
     fn on_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Packet(row) => self.0.borrow_mut().on_packet(row),
-            Event::Txop(row) => self.0.borrow_mut().on_txop(row),
+            Event::Packet(row) => self.on_packet(row),
+            Event::Txop(row) => self.on_txop(row),
             _ => {}
         }
     }

@@ -1,5 +1,7 @@
 //! A grid whose every cell has been checked.
 
+use std::sync::Arc;
+
 use airbound_scenario::{Scenario, Scheme};
 use airbound_sim::Run;
 
@@ -18,12 +20,17 @@ pub struct Plan {
     pub grid: Grid,
     /// Key of each point, from which those of its runs derive.
     keys: Vec<Key>,
+    /// The scenarios of the first cells, as they were checked.
+    scenarios: Vec<Arc<Scenario>>,
 }
+
+/// Stations and flows of all scenarios that a plan keeps: some 10 MB. Later cells are read again when their runs are due.
+const KEPT: usize = 10_000;
 
 /// A point, ready to be run.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) scenario: Scenario,
+    pub(crate) scenario: Arc<Scenario>,
     pub(crate) scheme: Scheme,
 }
 
@@ -35,14 +42,16 @@ impl Plan {
     pub fn check(grid: Grid, threads: usize, watch: &dyn Watch) -> Result<Self, RunsError> {
         let cells: Vec<usize> = (0..grid.design.cells()).collect();
         let progress = |done, of| watch.on_progress(Step::Checking, done as u64, of as u64);
-        let keys = jobs::counted(threads, &cells, &progress, |cell| {
+        let checked = jobs::counted(threads, &cells, &progress, |cell| {
             if watch.is_stopped() {
                 let runs = cells.len() * grid.schemes.len() * grid.seeds.len();
                 return Err(RunsError::SweepInterrupted { kept: 0, runs });
             }
             check_cell(&grid, *cell)
         })?;
-        Ok(Self { keys: keys.into_iter().flatten().collect(), grid })
+        let (scenarios, keys): (Vec<_>, Vec<_>) = checked.into_iter().unzip();
+        let scenarios = scenarios.into_iter().map_while(|scenario| scenario).collect();
+        Ok(Self { keys: keys.into_iter().flatten().collect(), scenarios, grid })
     }
 
     /// Returns the number of points.
@@ -85,11 +94,16 @@ impl Plan {
     pub(crate) fn prepare(&self, point: usize) -> Result<Prepared, RunsError> {
         let (cell, scheme) = self.place(point);
         let wrong = |problem: String| wrong(&self.grid, cell, None, problem);
-        let scenario = self.grid.scenario_of(cell).map_err(|error| wrong(error.to_string()))?;
+        let kept = self.scenarios.get(cell).map(Arc::clone);
+        let is_kept = kept.is_some();
+        let scenario = match kept {
+            Some(scenario) => scenario,
+            None => Arc::new(self.grid.scenario_of(cell).map_err(|error| wrong(error.to_string()))?),
+        };
         let scheme = scenario.scheme.with_name(&self.grid.schemes[scheme]);
         let scheme = scheme.map_err(|error| wrong(error.to_string()))?;
         // A trace may have been exchanged since the cell was checked; its results would stand under the wrong key.
-        if Key::of_point(&scenario, &scheme) != self.keys[point] {
+        if !is_kept && Key::of_point(&scenario, &scheme) != self.keys[point] {
             return Err(wrong("the scenario or a trace of it has changed since the sweep began".to_owned()));
         }
         Ok(Prepared { scenario, scheme })
@@ -102,7 +116,8 @@ fn wrong(grid: &Grid, cell: usize, scheme: Option<&str>, problem: String) -> Run
     RunsError::Cell { cell, settings, problem }
 }
 
-fn check_cell(grid: &Grid, cell: usize) -> Result<Vec<Key>, RunsError> {
+/// The keys of the points of a cell, and its scenario if it is to be kept.
+fn check_cell(grid: &Grid, cell: usize) -> Result<(Option<Arc<Scenario>>, Vec<Key>), RunsError> {
     let scenario = grid.scenario_of(cell).map_err(|error| wrong(grid, cell, None, error.to_string()))?;
     let flows = metric::flow_names(&scenario);
     if !flows.contains(&grid.flow) {
@@ -117,5 +132,10 @@ fn check_cell(grid: &Grid, cell: usize) -> Result<Vec<Key>, RunsError> {
         Run::new(&name, &scenario, &scheme, 1).map_err(|error| refused(error.to_string()))?;
         Ok(Key::of_point(&scenario, &scheme))
     };
-    grid.schemes.iter().map(key).collect()
+    let keys = grid.schemes.iter().map(key).collect::<Result<_, RunsError>>()?;
+    // Cells are alike: so many of the size of this one.
+    let is_kept = (cell + 1) * (scenario.stations.len() + scenario.flows.len()) <= KEPT;
+    // Traces are large, and may be exchanged before their runs are due.
+    let is_kept = is_kept && scenario.traces().next().is_none();
+    Ok((is_kept.then(|| Arc::new(scenario)), keys))
 }

@@ -70,7 +70,7 @@ impl Job {
     pub fn order(&self) -> Result<String, RunsError> {
         let prepared = self.prepared()?;
         let Prepared { scenario, scheme } = &*prepared;
-        let scenario = Scenario { scheme: scheme.in_full(), ..scenario.clone() };
+        let scenario = Scenario { scheme: scheme.in_full(), ..Scenario::clone(scenario) };
         let order = Order {
             key: self.plan.key(self.point).to_string(),
             name: self.plan.grid.scenario_name(),

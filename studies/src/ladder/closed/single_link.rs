@@ -1,7 +1,5 @@
 //! One link whose every exchange is known: saturated, and with single packets on an idle channel.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use airbound_record::TxopRow;
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_sim::{Event, Events, Observer};
@@ -105,28 +103,24 @@ struct Exchanges {
     last: u64,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Watch(Arc<Mutex<Exchanges>>);
-
-impl Watch {
+impl Exchanges {
     fn on_txop(&mut self, row: &TxopRow) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The first exchanges are shorter: the queue has to fill.
         if row.start.as_nanos() < 1_000_000_000 {
             return;
         }
         let length = row.end - row.start;
-        if seen.count == 0 {
-            seen.first = row.start.as_nanos();
+        if self.count == 0 {
+            self.first = row.start.as_nanos();
         }
-        seen.count += 1;
-        seen.shortest = Some(seen.shortest.map_or(length, |shortest| shortest.min(length)));
-        seen.longest = seen.longest.max(length);
-        seen.last = row.start.as_nanos();
+        self.count += 1;
+        self.shortest = Some(self.shortest.map_or(length, |shortest| shortest.min(length)));
+        self.longest = self.longest.max(length);
+        self.last = row.start.as_nanos();
     }
 }
 
-impl Observer for Watch {
+impl Observer for Exchanges {
     fn wants(&self) -> Events {
         Events { txops: true, ..Events::NONE }
     }
@@ -159,9 +153,7 @@ fn saturated(
     let seconds = effort.seconds(20, 5);
     let load = "1500 Mbit/s";
     let trial = Trial::new(format!("saturated {}", link.0), scenario(link, load, seconds), 1);
-    let watch = Watch::default();
-    let (outcome, _) = trial.observed(Box::new(watch.clone()))?;
-    let seen = *watch.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let (outcome, seen) = trial.observed(Exchanges::default())?;
     let micros = |span: Span| span.as_nanos() as f64 / 1e3;
     let goodput = outcome.summary.flows.first().map(|flow| flow.goodput_mbps);
     let exchange = formula.exchange.as_nanos();

@@ -8,9 +8,8 @@ use airbound_wifi::{Legacy, Rate};
 use super::super::attempts::AttemptWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
-use super::Problem;
 use super::chance::{moments, two_errors};
-use crate::trial::in_parallel;
+use super::{Problem, compared};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-capture.csv");
@@ -146,9 +145,7 @@ type Figures = [f64; 4];
 
 /// The rows of a table that [`check`] accepts.
 pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(table, effort, compare)
 }
 
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
@@ -160,7 +157,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
     for most in SEEDS.into_iter().map(|seeds| if effort.quick { 1 } else { seeds }) {
         for seed in runs.len() as u64 + 1..=most {
             let watch = AttemptWatch::new(Instant::ZERO + Span::from_secs(1));
-            let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+            let (outcome, watch) = trial(reference, effort, seed).observed(watch)?;
             let goodput =
                 |number: usize| outcome.summary.flows.get(number).map_or(0.0, |flow| flow.goodput_mbps);
             runs.push([goodput(0), watch.of(1).failed_share(), goodput(1), watch.of(2).failed_share()]);

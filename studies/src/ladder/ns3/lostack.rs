@@ -7,9 +7,8 @@ use super::super::attempts::AttemptWatch;
 use super::super::delays::DelayWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
-use super::Problem;
 use super::chance::{moments, two_errors};
-use crate::trial::in_parallel;
+use super::{Problem, compared};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-lostack.csv");
@@ -111,9 +110,7 @@ pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
 
 /// The rows of a table that [`check`] accepts.
 pub(super) fn rows_of(table: &Table<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(table, effort, compare)
 }
 
 /// Seeds of a case, and of one whose delay or BlockAckReqs differ so much from run to run that chance alone exceeds the tolerance: near
@@ -134,9 +131,8 @@ struct Figures {
 fn run(reference: &Row<'_>, effort: Effort, seed: u64) -> Result<Figures, TrialError> {
     let from = Instant::ZERO + Span::from_secs(1);
     let attempts = AttemptWatch::new(from);
-    let (outcome, _) = trial(reference, effort, seed).observed(Box::new(attempts.clone()))?;
-    let delays = DelayWatch::new(1, from);
-    trial(reference, effort, seed).observed(Box::new(delays.clone()))?;
+    let (outcome, attempts) = trial(reference, effort, seed).observed(attempts)?;
+    let (_, delays) = trial(reference, effort, seed).observed(DelayWatch::new(1, from))?;
     let seconds = outcome.summary.duration_s;
     let goodput = outcome.summary.flows.first().map_or(0.0, |flow| flow.goodput_mbps);
     let sent = attempts.of(0);

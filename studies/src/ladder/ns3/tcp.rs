@@ -5,8 +5,7 @@ use airbound_units::{Instant, Span};
 
 use super::super::delays::DelayWatch;
 use super::super::table::{Row, Table};
-use super::circle;
-use crate::trial::in_parallel;
+use super::{circle, compared};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-tcp.csv");
@@ -84,10 +83,7 @@ fn name(reference: &Row<'_>) -> String {
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let table = Table::of(REFERENCE);
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(&Table::of(REFERENCE), effort, compare)
 }
 
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
@@ -96,7 +92,7 @@ fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, Tr
     let (mut goodput, mut p50, mut p95, mut jain) = (0.0, 0.0, 0.0, 0.0);
     for seed in seeds {
         let watch = DelayWatch::new(reference.whole("n"), Instant::ZERO + Span::from_secs(5));
-        let (outcome, _) = trial(reference, effort, seed).observed(Box::new(watch.clone()))?;
+        let (outcome, watch) = trial(reference, effort, seed).observed(watch)?;
         let delays = watch.delays();
         goodput += outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / runs;
         p50 += delays.quantile(0.5).unwrap_or(f64::NAN) / runs;

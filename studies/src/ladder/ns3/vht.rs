@@ -5,8 +5,7 @@ use airbound_units::{Instant, Span};
 
 use super::super::delays::DelayWatch;
 use super::super::table::{Row, Table};
-use super::mean_ampdu;
-use crate::trial::in_parallel;
+use super::{compared, mean_ampdu};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-vht.csv");
@@ -50,16 +49,13 @@ size = "1470 B"
 }
 
 pub(super) fn rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let table = Table::of(REFERENCE);
-    let references: Vec<Row<'_>> = table.rows().collect();
-    let rows = in_parallel(&references, effort.jobs, |reference| compare(reference, effort))?;
-    Ok(rows.into_iter().flatten().collect())
+    compared(&Table::of(REFERENCE), effort, compare)
 }
 
 fn compare(reference: &Row<'_>, effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
     let (n, build, load) = (reference.whole("n"), reference.text("build"), reference.text("load"));
     let watch = DelayWatch::new(n, Instant::ZERO + Span::from_secs(2));
-    let (outcome, _) = trial(reference, effort).observed(Box::new(watch.clone()))?;
+    let (outcome, watch) = trial(reference, effort).observed(watch)?;
     let delays = watch.delays();
     let goodput: f64 = outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
     // One build of ns-3 has a run in which a station's traffic stops for a second.

@@ -55,21 +55,3 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
         Box::new(uplink::Uplinks),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Effort;
-
-    /// Asking for the runs also looks up the words of all parts.
-    #[test]
-    fn every_run_is_a_scenario() {
-        for quick in [false, true] {
-            let effort = Effort { quick, ..Effort::default() };
-            for run in studies().iter().flat_map(|study| study.experiments(effort)) {
-                let scenario = run.trial.read();
-                assert!(scenario.is_ok(), "{:?}: {:?}", run.trial.sets, scenario.err());
-            }
-        }
-    }
-}

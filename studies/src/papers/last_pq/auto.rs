@@ -10,7 +10,7 @@ use super::measure::{flow, mean, p95, runs, text};
 use super::{CLAIMS, households};
 use crate::papers::experiment::{Experiment, Measured, Results};
 use crate::papers::grid;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty, shown};
 use crate::{Effort, Trial};
 
 /// The ways to run a household: no flow is protected; the scenario names the streams; the queue has to find them.
@@ -30,10 +30,6 @@ static HOME: LazyLock<grid::Grid> = LazyLock::new(|| {
 });
 
 impl Study for Home {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        WAYS.iter().flat_map(|way| HOME.experiments(&[way], effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("home", &[]);
         for way in WAYS {
@@ -135,16 +131,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A value as tables show it; empty if there is none.
-fn or_empty(value: Option<f64>) -> String {
-    value.map_or(String::new(), shown)
-}
-
 impl Study for Households {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        seeds(effort).flat_map(|seed| WAYS.map(|way| experiment(way, seed, effort))).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let all: Vec<Case<'_>> =
             households(AUTO, effort, results).flat_map(|(run, scenario)| cases(run, &scenario)).collect();
@@ -267,9 +254,8 @@ mod tests {
     fn a_stream_is_found_for_its_rhythm() {
         let effort = Effort { quick: true, ..Effort::default() };
         let run = experiment(AUTO, 11, effort);
-        let results = Results::of([run.clone()].into_iter(), effort.jobs, &|_, _| ()).expect("it runs");
-        let measured = results.get(&run).expect("it was asked for");
-        let cases = cases(measured, &run.trial.read().expect("a scenario"));
+        let measured = run.run().expect("it runs");
+        let cases = cases(&measured, &run.trial.read().expect("a scenario"));
         for case in &cases {
             assert_eq!(case.flow.found.is_some(), is_stream(case.flow), "{:?}", case.flow);
         }

@@ -38,12 +38,6 @@ fn seconds_met(run: &Measured) -> Option<f64> {
 }
 
 impl Study for Held {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let runs =
-            HELD_CASES.iter().flat_map(|(_, case)| HELD.map(|(_, scheme)| watched(*case, scheme, effort)));
-        runs.flatten().collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("held", &[]);
         for (name, case) in HELD_CASES {
@@ -86,11 +80,6 @@ fn airtime(run: &Measured, name: &str) -> Option<f64> {
 }
 
 impl Study for Cost {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = COSTS.iter().flat_map(|(_, case)| costs(*case));
-        cells.flat_map(|cell| FLOOR.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("cost", &[]);
         let goodput = |run: &Measured, name: &str| Some(flow(run, name)?.goodput_mbps);
@@ -175,10 +164,6 @@ fn demands_met(run: &Measured) -> Option<f64> {
 }
 
 impl Study for Slack {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        self.cells(effort, |_, cell| USERS.experiments(cell, effort)).concat()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table(self.links, &[]);
         grid.rows = self.cells(effort, |names, cell| {

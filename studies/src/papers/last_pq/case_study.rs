@@ -7,20 +7,13 @@ use airbound_report::Grid;
 use super::measure::{flows, longest_p95, mean, p95, runs, text};
 use super::{CASE_STUDY, CLAIMS};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Measured, Results};
+use crate::papers::experiment::{Measured, Results};
 use crate::papers::row::ClaimRow;
 use crate::papers::{Part, Study};
 
 pub(super) struct CaseStudy;
 
 impl Study for CaseStudy {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cases = CASE_STUDY.names("case", effort);
-        let assumed = CASE_STUDY.names("assumed", effort).into_iter();
-        let cells = assumed.flat_map(|assumed| cases.iter().map(move |case| [assumed, case]));
-        cells.flat_map(|cell| CASE_STUDY.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut variants = by_variant(effort, results).into_iter();
         let (_, rows) = variants.next().unwrap_or_default();

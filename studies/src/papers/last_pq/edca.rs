@@ -5,7 +5,7 @@ use airbound_report::{Bar, Grid};
 use super::measure::{flows, longest_p95, mean, runs, text, vr_p95};
 use super::{CASE_STUDY, CLAIMS, FLOOR, LAST_PQ, LINUX, SCHEMES};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study};
 
 /// Two VR streams with a demand of 20 ms and three TCP flows with one of 30 ms, to one phone (Fig. 13b).
@@ -27,11 +27,6 @@ fn cell(scheme: &'static str, case: &'static str) -> [&'static str; 3] {
 }
 
 impl Study for SeveralDemands {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = LOADS.iter().flat_map(|(_, case)| SCHEMES.map(|scheme| cell(scheme, case)));
-        cells.flat_map(|cell| CASE_STUDY.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let all = || LOADS.into_iter().flat_map(|(load, case)| KINDS.map(|kind| (load, case, kind)));
         let worst = |scheme, case, prefix: &str| {
@@ -106,11 +101,6 @@ pub(super) fn among_clients(scheme: &'static str, [flows, clients]: [&'static st
 }
 
 impl Study for Clients {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = CASES.iter().flat_map(|(_, case)| SCHEMES.map(|scheme| among_clients(scheme, *case)));
-        cells.flat_map(|cell| FLOOR.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let p95 = |scheme, case| mean(&runs(&FLOOR, &among_clients(scheme, case), effort, results), vr_p95);
         let row = |scheme, name: &str, case| {

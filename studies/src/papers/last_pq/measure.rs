@@ -3,9 +3,10 @@
 use airbound_record::FlowSummary;
 
 use crate::Effort;
+pub(super) use crate::papers::experiment::mean;
 use crate::papers::experiment::{Measured, Results};
 use crate::papers::grid::Grid;
-use crate::papers::shown;
+pub(super) use crate::papers::text;
 
 /// A figure of a run.
 pub(super) type Value = fn(&Measured) -> Option<f64>;
@@ -18,12 +19,6 @@ pub(super) fn runs<'a>(
     results: &'a Results,
 ) -> Vec<&'a Measured> {
     grid.experiments(cell, effort).iter().filter_map(|run| results.get(run)).collect()
-}
-
-/// The mean over the runs that have the value.
-pub(super) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The largest of the runs.
@@ -65,9 +60,4 @@ pub(super) fn fps(run: &Measured) -> Option<f64> {
 /// Goodput of the VR stream, Mb/s.
 pub(super) fn goodput(run: &Measured) -> Option<f64> {
     Some(run.outcome.summary.flows.first()?.goodput_mbps)
-}
-
-/// A value as tables show it, and a dash where there is none.
-pub(super) fn text(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), shown)
 }

@@ -20,7 +20,7 @@ use airbound_report::ValidationRow;
 
 use super::Study;
 use super::claims::Claims;
-use super::experiment::Results;
+use super::experiment::{Experiment, Results};
 use super::grid::Grid;
 use crate::{Effort, TrialError};
 
@@ -78,25 +78,7 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
 /// # Errors
 /// [`TrialError`] if a scenario of this crate cannot be run, which is a defect.
 pub(crate) fn case_study_rows(effort: Effort) -> Result<Vec<ValidationRow>, TrialError> {
-    let wanted = case_study::CaseStudy.experiments(effort).into_iter();
-    let results = Results::of(wanted, effort.jobs, &|_, _| ())?;
-    Ok(case_study::by_variant(effort, &results)
-        .into_iter()
-        .flat_map(|(_, rows)| rows.into_iter().map(|row| row.row))
-        .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_run_is_a_scenario() {
-        for quick in [true, false] {
-            let effort = Effort { quick, ..Effort::default() };
-            for experiment in studies().iter().flat_map(|study| study.experiments(effort)) {
-                experiment.trial.read().unwrap_or_else(|error| panic!("{error}"));
-            }
-        }
-    }
+    let variants = |results: &Results| case_study::by_variant(effort, results);
+    let (variants, _) = Results::ask(effort.jobs.get(), &|_, _| (), variants, Experiment::run)?;
+    Ok(variants.into_iter().flat_map(|(_, rows)| rows.into_iter().map(|row| row.row)).collect())
 }

@@ -35,10 +35,6 @@ fn phases(effort: Effort) -> Vec<(f64, f64, f64)> {
 }
 
 impl Study for Runtime {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        PLACES.into_iter().map(|distance| experiment(distance, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let phases = phases(effort);
         let (mut rows, mut lines) = (Vec::new(), Vec::new());

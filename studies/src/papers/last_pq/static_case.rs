@@ -7,7 +7,7 @@ use airbound_report::{Grid, Line};
 use super::measure::{Value, fps, goodput, largest, mean, runs, text, vr_p95};
 use super::{CLAIMS, FLOOR, LAST_PQ, LINUX, SCHEMES};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study};
 
 /// The places S6 and M8: Sec. IV's own condition is that VR alone meets its demand there.
@@ -91,14 +91,6 @@ fn crowded(effort: Effort, results: &Results) -> Grid {
 pub(super) struct Static;
 
 impl Study for Static {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let (flows, clients) = (FLOOR.names("flows", effort), FLOOR.names("clients", effort));
-        let cells = SCHEMES.iter().flat_map(|scheme| {
-            flows.iter().flat_map(|flows| clients.iter().map(|clients| [*scheme, *flows, *clients]))
-        });
-        cells.flat_map(|cell| FLOOR.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let (flows, clients) = (FLOOR.names("flows", effort), FLOOR.names("clients", effort));
         let of = |cell: [&str; 3], value: Value| mean(&runs(&FLOOR, &cell, effort, results), value);
@@ -145,16 +137,6 @@ const OPEN: [&str; 4] =
     ["burst rate 200 Mb/s", "burst rate 400 Mb/s", "burst rate 1000 Mb/s", "background in BE"];
 
 impl Study for Open {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let of = |open| {
-            let crowded = SCHEMES
-                .iter()
-                .flat_map(move |scheme| FLOOR.experiments(&[open, *scheme, "5F", "5C"], effort));
-            crowded.chain(FLOOR.experiments(&[open], effort))
-        };
-        OPEN.into_iter().flat_map(of).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("open", &[]);
         if let Some(scheme) = grid.columns.get_mut(2) {

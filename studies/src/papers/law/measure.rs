@@ -9,8 +9,9 @@ use airbound_units::{Instant, Span};
 use super::OFFICE;
 use crate::papers::digest::Digest;
 use crate::papers::distribution::tail;
+pub(super) use crate::papers::experiment::mean;
 use crate::papers::experiment::{Experiment, Measured, Results};
-use crate::papers::shown;
+pub(super) use crate::papers::text;
 use crate::{Effort, Trial};
 
 /// The end of the warm-up: packets that were sent earlier are not measured.
@@ -53,12 +54,6 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The mean over runs.
-pub(super) fn mean(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// The change in percent from `from` to `to`.
 pub(super) fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
     let (from, to) = (from?, to?);
@@ -67,11 +62,6 @@ pub(super) fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
 
 pub(super) fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| 100.0 * share)
-}
-
-/// A number, or a dash where nothing was measured.
-pub(super) fn text(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), shown)
 }
 
 /// Adds a row of texts and numbers to a table.

@@ -86,29 +86,3 @@ pub(super) fn studies() -> Vec<Box<dyn Study>> {
     ];
     parts.into_iter().map(|part| Box::new(Figure(part)) as Box<dyn Study>).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use airbound_scenario::{Overrides, Scenario};
-
-    use super::*;
-
-    /// Asking for the runs also looks up the words of all parts.
-    #[test]
-    fn every_run_is_a_scenario() {
-        for quick in [false, true] {
-            let effort = Effort { quick, ..Effort::default() };
-            let runs = studies().into_iter().flat_map(|study| study.experiments(effort));
-            for trial in runs.map(|run| run.trial) {
-                let mut overrides = Overrides::none();
-                for (key, value) in &trial.sets {
-                    overrides.set_from(key, value, key, Path::new(""));
-                }
-                let scenario = Scenario::parse(&trial.scenario, &trial.name, &overrides);
-                assert!(scenario.is_ok(), "{:?}: {:?}", trial.sets, scenario.err());
-            }
-        }
-    }
-}

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use airbound_runs::jobs;
 use airbound_senders::conference::ConferenceConfig;
 use airbound_sim::conference::{AccessSpec, ClientOutcome, ConferenceOutcome, ConferenceSpec, Forwarding};
 use airbound_sim::path::PipeSpec;
@@ -16,7 +16,6 @@ use super::fluid::Limits;
 use super::links::{Division, Source, links};
 use super::scene::{self, Air};
 use super::traces::{Set, TraceSets};
-use crate::trial::in_parallel;
 use crate::{Effort, TrialError};
 
 /// The conferences as data.
@@ -320,8 +319,7 @@ impl Conferences {
             Links::Traces { clients, .. } => (1, std::cmp::Reverse(*clients)),
             Links::Walk { wireless, .. } => (0, std::cmp::Reverse(*wireless)),
         });
-        let done = AtomicUsize::new(0);
-        let outcomes = in_parallel(&all, effort.jobs, |((links, scheme), seed)| {
+        let outcomes = jobs::counted(effort.jobs.get(), &all, progress, |((links, scheme), seed)| {
             let wrong = |error: airbound_sim::BuildError| TrialError {
                 name: format!("session over {links:?} under {scheme}"),
                 reason: error.to_string(),
@@ -331,9 +329,7 @@ impl Conferences {
             let mut spec = ConferenceSpec::new(access, PLAN.schemes[*scheme], *seed);
             spec.duration = Span::from_secs(u64::from(seconds)) - spec.warm_up;
             links.apply(&mut spec);
-            let outcome = play(spec).map_err(wrong)?;
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
-            Ok(outcome)
+            play(spec).map_err(wrong)
         })?;
         let mut conferences = Self::default();
         for ((cell, _), outcome) in all.into_iter().zip(outcomes) {

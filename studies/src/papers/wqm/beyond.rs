@@ -1,9 +1,9 @@
 //! The paper's future work (Sec. VII): selective drop, an adaptive look-around interval, TCP pacing, 802.11ac.
 
 use super::measure::figures;
-use super::{CLAIMS, FIFO, RUNS, WQM};
+use super::{CLAIMS, FIFO, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study};
 
 pub(super) struct FutureWork;
@@ -33,10 +33,6 @@ fn name([scheme, path]: [&str; 2]) -> String {
 }
 
 impl Study for FutureWork {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        VARIANTS.into_iter().flat_map(|variant| RUNS.experiments(&cell(variant), effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("beyond", &[]);
         for variant in VARIANTS {

@@ -21,10 +21,6 @@ impl Bloat {
 }
 
 impl Study for Bloat {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        vec![Self::experiment(effort)]
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let Some(run) = results.get(&Self::experiment(effort)) else { return Part::default() };
         let over_time = |value: &dyn Fn(&Snapshot) -> Option<f64>| {
@@ -65,11 +61,6 @@ const BUFFERS: [&str; 5] = ["10 packets", "50 packets", "100 packets", "500 pack
 const RATES: [&str; 4] = ["6.5 Mb/s", "13 Mb/s", "65 Mb/s", "144.4 Mb/s"];
 
 impl Study for Aggregates {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = RATES.into_iter().flat_map(|rate| BUFFERS.map(|buffer| [rate, buffer, "40 s"]));
-        cells.flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let length = |rate, buffer| Some(figures(&[rate, buffer, "40 s"], effort, results)?.ampdu);
         let lengths: Vec<Vec<Option<Value>>> =

@@ -5,7 +5,7 @@ use airbound_units::BitRate;
 
 use super::CLAIMS;
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study, shown};
 
 /// Rates of the table, with their longest aggregates: from 802.11n's lowest, at which nothing is aggregated, to its highest.
@@ -20,10 +20,6 @@ const RATES: [(BitRate, u16); 5] = [
 pub(super) struct Bounds;
 
 impl Study for Bounds {
-    fn experiments(&self, _effort: Effort) -> Vec<Experiment> {
-        Vec::new()
-    }
-
     fn part(&self, _effort: Effort, _results: &Results) -> Part {
         let mut grid = CLAIMS.table("bounds", &[]);
         for (rate, subframes) in RATES {

@@ -3,11 +3,11 @@
 use airbound_report::{Chart, Grid, Lines};
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, SCHEMES, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, SCHEMES, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::row::ClaimRow;
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty};
 
 /// Settings under all schemes.
 pub(super) struct Comparison {
@@ -94,13 +94,6 @@ impl Comparison {
 }
 
 impl Study for &Comparison {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = self.settings.iter().flat_map(|setting| SCHEMES.map(|scheme| (setting, scheme)));
-        cells
-            .flat_map(|(setting, scheme)| self.cell(setting, scheme, |cell| RUNS.experiments(cell, effort)))
-            .collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |setting, scheme| self.cell(setting, scheme, |cell| figures(cell, effort, results));
         let cells = self.settings.iter().map(|setting| SCHEMES.map(|scheme| of(setting, scheme)));
@@ -186,7 +179,7 @@ impl Table<'_> {
                 let Some(figures) = self.of(number, scheme) else { continue };
                 let mut row = vec![(*setting).into(), scheme.into()];
                 let [rtt, p99, goodput, jain, ampdu] = figures.columns();
-                let factor = self.factor(number, scheme).map_or(String::new(), shown);
+                let factor = or_empty(self.factor(number, scheme));
                 row.extend([rtt, p99, factor, goodput, jain, ampdu].map(Into::into));
                 grid.rows.push(row);
             }

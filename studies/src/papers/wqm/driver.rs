@@ -1,9 +1,9 @@
 //! Bound that the queue below every scheme sets on every factor: the driver's 123 frames.
 
-use super::measure::figures;
-use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
+use super::measure::{Figures, figures};
+use super::{CLAIMS, CODEL, FIFO, PIE, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study, shown};
 
 pub(super) struct Driver;
@@ -20,21 +20,14 @@ fn cell<T>((driver, subframes): (u32, u32), scheme: &str, with: impl FnOnce(&[&s
 }
 
 impl Study for Driver {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = settings().flat_map(|setting| [FIFO, CODEL, PIE, WQM].map(|scheme| (setting, scheme)));
-        cells
-            .flat_map(|(setting, scheme)| cell(setting, scheme, |cell| RUNS.experiments(cell, effort)))
-            .collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("driver", &[]);
         for (driver, subframes) in settings() {
             let of = |scheme| cell((driver, subframes), scheme, |cell| figures(cell, effort, results));
+            let others = [FIFO, CODEL, PIE].map(of);
             let Some(ours) = of(WQM) else { continue };
-            let factors = [FIFO, CODEL, PIE]
-                .into_iter()
-                .map(|scheme| of(scheme).map_or(String::new(), |figures| shown(figures.rtt() / ours.rtt())));
+            let factor = |figures: Figures| shown(figures.rtt() / ours.rtt());
+            let factors = others.map(|figures| figures.map_or(String::new(), factor)).into_iter();
             let mut row = vec![driver.to_string(), subframes.to_string(), shown(bound(driver, subframes))];
             row.extend(factors.chain([shown(ours.rtt()), shown(ours.goodput.mean)]));
             grid.rows.push(row.into_iter().map(Into::into).collect());

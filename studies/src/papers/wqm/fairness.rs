@@ -1,10 +1,10 @@
 //! Fairness of three flows: what makes it last, and what does not.
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, FIFO, RUNS, WQM};
+use super::{CLAIMS, FIFO, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::experiment::Results;
+use crate::papers::{Part, Study, or_empty};
 
 pub(super) struct Fairness;
 
@@ -39,11 +39,6 @@ fn longest_mean(figures: &Figures) -> f64 {
 }
 
 impl Study for Fairness {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let cells = SETTINGS.into_iter().flat_map(|setting| [FIFO, WQM].map(|scheme| cell(setting, scheme)));
-        cells.flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("fairness", &[]);
         for setting in SETTINGS {
@@ -56,7 +51,7 @@ impl Study for Fairness {
                 fifo.map(longest_mean),
                 wqm.map(longest_mean),
             ];
-            let values = values.map(|value| value.map_or(String::new(), shown));
+            let values = values.map(or_empty);
             let row = setting.map(str::to_owned).into_iter().chain(values);
             grid.rows.push(row.map(Into::into).collect());
         }

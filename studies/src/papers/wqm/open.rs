@@ -1,9 +1,9 @@
 //! Points that the paper's words leave open: the free share, and B_min where a rate forbids aggregates.
 
 use super::measure::figures;
-use super::{CLAIMS, RUNS, SCHEMES};
+use super::{CLAIMS, SCHEMES};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
+use crate::papers::experiment::Results;
 use crate::papers::{Part, Study};
 
 pub(super) struct Open;
@@ -16,10 +16,6 @@ fn cells() -> impl Iterator<Item = [&'static str; 3]> {
 }
 
 impl Study for Open {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        cells().flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let mut grid = CLAIMS.table("open", &[]);
         for cell in cells() {

@@ -1,10 +1,10 @@
 //! PIE of the testbed's kernel: why it holds its target without aggregation, and not with it.
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, PIE_TODAY, RUNS, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, PIE_TODAY, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::experiment::Results;
+use crate::papers::{Part, Study, or_empty};
 
 /// The departure rate that PIE of Linux 3.17 estimates.
 pub(super) struct Estimate;
@@ -43,21 +43,7 @@ const SUBFRAMES: [&str; 10] = [
     "ath9k",
 ];
 
-fn changed() -> impl Iterator<Item = [&'static str; 4]> {
-    let cell = |scheme| SETTINGS.map(|[row, path]| [row, path, LENGTH, scheme]);
-    VARIANTS.into_iter().chain([WQM]).flat_map(cell)
-}
-
-fn by_subframes() -> impl Iterator<Item = [&'static str; 4]> {
-    let schemes = [FIFO, CODEL, PIE, "PIE, dequeue 0", PIE_TODAY, WQM];
-    SUBFRAMES.into_iter().flat_map(move |path| schemes.map(|scheme| ["65 Mb/s", path, LENGTH, scheme]))
-}
-
 impl Study for Estimate {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        changed().chain(by_subframes()).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |row, path, scheme| figures(&[row, path, LENGTH, scheme], effort, results);
         let rtt = |row, path, scheme| of(row, path, scheme).map(|figures| figures.rtt());
@@ -65,7 +51,7 @@ impl Study for Estimate {
         for scheme in VARIANTS {
             let cells = SETTINGS.map(|[row, path]| {
                 let quotient = rtt(row, path, scheme).zip(rtt(row, path, WQM)).map(|(rtt, wqm)| rtt / wqm);
-                [rtt(row, path, scheme), quotient].map(|value| value.map_or(String::new(), shown))
+                [rtt(row, path, scheme), quotient].map(or_empty)
             });
             let row = [scheme.to_owned()].into_iter().chain(cells.into_iter().flatten());
             variants.rows.push(row.map(Into::into).collect());
@@ -77,8 +63,7 @@ impl Study for Estimate {
             let rtts = columns.map(|scheme| rtt("65 Mb/s", path, scheme));
             let values = [length].into_iter().chain(rtts);
             let name = if path == "ath9k" { "at most 32 subframes" } else { path };
-            let row =
-                [name.to_owned()].into_iter().chain(values.map(|value| value.map_or(String::new(), shown)));
+            let row = [name.to_owned()].into_iter().chain(values.map(or_empty));
             subframes.rows.push(row.map(Into::into).collect());
         }
         Part { rows: Vec::new(), chapter: CLAIMS.chapter("pie", vec![variants, subframes], Vec::new()) }

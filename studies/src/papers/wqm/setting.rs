@@ -1,10 +1,10 @@
 //! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, acknowledgements, and WQM's B_min.
 
 use super::measure::{Figures, figures};
-use super::{CLAIMS, CODEL, FIFO, PIE, RUNS, WQM};
+use super::{CLAIMS, CODEL, FIFO, PIE, WQM};
 use crate::Effort;
-use crate::papers::experiment::{Experiment, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::experiment::Results;
+use crate::papers::{Part, Study, or_empty};
 
 pub(super) struct Setting;
 
@@ -27,13 +27,6 @@ const fn cell<'a>(setting: &'a str, scheme: &'a str) -> [&'a str; 3] {
 }
 
 impl Study for Setting {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let settings = PHYS.into_iter().chain(ACKS);
-        let by_setting = settings.flat_map(|setting| COMPARED.map(|scheme| cell(setting, scheme)));
-        let by_floor = FLOORS.map(|scheme| cell(JUDGED, scheme));
-        by_setting.chain(by_floor).flat_map(|cell| RUNS.experiments(&cell, effort)).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of = |phy, scheme| figures(&cell(phy, scheme), effort, results);
         let best = |phy| {
@@ -41,7 +34,6 @@ impl Study for Setting {
             others.map(|figures| figures.goodput.mean).reduce(f64::max)
         };
         let given_up = |phy, ours: &Figures| best(phy).map(|best| 100.0 * (1.0 - ours.goodput.mean / best));
-        let text = |value: Option<f64>| value.map_or(String::new(), shown);
         let mut setting = CLAIMS.table("setting", &[]);
         for phy in PHYS.into_iter().chain(ACKS) {
             let rtts = COMPARED.map(|scheme| of(phy, scheme).map(|figures| figures.rtt()));
@@ -50,13 +42,13 @@ impl Study for Setting {
             let goodput = ours.as_ref().map(|figures| figures.goodput.mean);
             let lost = ours.as_ref().and_then(|figures| given_up(phy, figures));
             let values = rtts.into_iter().chain([over(0), over(1), over(2), goodput, lost]);
-            let row = [phy.to_owned()].into_iter().chain(values.map(text));
+            let row = [phy.to_owned()].into_iter().chain(values.map(or_empty));
             setting.rows.push(row.map(Into::into).collect());
         }
         let mut floor = CLAIMS.table("floor", &[]);
         for scheme in FLOORS {
             let Some(figures) = of(JUDGED, scheme) else { continue };
-            let lost = text(given_up(JUDGED, &figures));
+            let lost = or_empty(given_up(JUDGED, &figures));
             let name = if scheme == WQM { "WQM, B_min 32" } else { scheme };
             let [rtt, _, goodput, _, mpdus] = figures.columns();
             floor.rows.push([name.to_owned(), rtt, goodput, lost, mpdus].map(Into::into).to_vec());

@@ -7,7 +7,7 @@ use super::measure::{Figures, figures};
 use super::{CLAIMS, RUNS, WQM};
 use crate::Effort;
 use crate::papers::experiment::{Experiment, Measured, Results};
-use crate::papers::{Part, Study, shown};
+use crate::papers::{Part, Study, or_empty};
 
 /// The four rules of Fig. 5, and the variants that have them.
 const RULES: [(&str, &str); 4] = [("AIMD", WQM), ("AIAD", "AIAD"), ("MIAD", "MIAD"), ("MIMD", "MIMD")];
@@ -43,12 +43,6 @@ fn adaptation(run: &Measured) -> Chart {
 }
 
 impl Study for Steps {
-    fn experiments(&self, effort: Effort) -> Vec<Experiment> {
-        let rules = RULES.iter().flat_map(|(_, scheme)| RUNS.experiments(&[scheme], effort));
-        let looks = RULES.iter().map(|(_, scheme)| looked_at(&[scheme], effort));
-        rules.chain(looks).chain([watched(effort)]).collect()
-    }
-
     fn part(&self, effort: Effort, results: &Results) -> Part {
         let of_rules: Vec<Option<Figures>> =
             RULES.iter().map(|(_, scheme)| figures(&[scheme], effort, results)).collect();
@@ -58,7 +52,7 @@ impl Study for Steps {
             let Some(figures) = figures else { continue };
             let [rtt, p99, goodput, ..] = figures.columns();
             let size = results.get(&looked_at(&[scheme], effort)).and_then(mean_size);
-            let cells = [(*rule).to_owned(), rtt, p99, goodput, size.map_or(String::new(), shown)];
+            let cells = [(*rule).to_owned(), rtt, p99, goodput, or_empty(size)];
             grid.rows.push(cells.map(Into::into).to_vec());
             lines.push(figures.line(rule));
         }
