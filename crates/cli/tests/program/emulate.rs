@@ -32,9 +32,13 @@ standard = "he"
 width = "160 MHz"
 [access-point]
 streams = 4
+[[network]]
+name = "flat"
+count = 40
+channels = 40
 [[station]]
 name = "near"
-count = 100
+count = 20
 [[flow]]
 name = "flood"
 kind = "cbr"

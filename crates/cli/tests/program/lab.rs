@@ -7,7 +7,7 @@ fn what_the_laboratory_cannot_express_is_refused_by_name() {
     let place = Place::new();
     for (scenario, words) in [
         ("lab-hello --set air.standard=he", "air.standard is neither ht nor vht"),
-        ("vr-alone", "access-point.preset is not mac80211"),
+        ("vr-alone", "access-point.preset is neither mac80211 nor mt76"),
         ("lab-hello --set scheme.queue=pie", "scheme.queue is pie"),
         ("lab-hello --set scheme.rate=ideal", "rate control is not the kernel's"),
         ("lab-hello --set wire.loss=0.1", "the wire has jitter or loss"),
