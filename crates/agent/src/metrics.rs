@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// What a router's exporter writes of the same station, by its collector `wifi_stations`.
+    /// The samples of a router's exporter for the same station, by its collector `wifi_stations`.
     #[test]
     fn stations_have_the_names_of_the_routers_exporter() {
         use airbound_linux::MacAddress;
