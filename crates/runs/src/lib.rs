@@ -2,7 +2,8 @@
 //!
 //! [`Opened`] is a scenario that was asked for, [`Named`] a scheme, perhaps with plugins of one's own in its slots. A [`RunRequest`]
 //! leaves one run in a folder, a [`Matrix`] several schemes and seeds with their report, a [`sweep`] a data set; a [`BoundRequest`]
-//! chooses Law's latency bound, [`plan`] answers whether demands can be met. All are built before anything is written, run on one pool ([`jobs`]), tell a [`Watch`] how far they are,
+//! chooses Law's latency bound, [`plan`] answers whether demands can be met; [`experiment`] makes runs that leave no folder. All are
+//! built before anything is written, run on one pool ([`jobs`]), tell a [`Watch`] how far they are,
 //! and end when it says so. `examples/own_queue.rs` compares a queue of one's own with those of this program.
 //!
 //! ```
