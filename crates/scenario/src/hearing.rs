@@ -366,12 +366,28 @@ impl Scenario {
                 }
             }
             Hearing::Places(places) => {
-                let all: Vec<Option<Place>> = places.of_all(&names).collect();
+                // Many stand at one place, as all of a network: the loss is computed once for two places.
+                let mut distinct: Vec<Place> = Vec::new();
+                let mut number = |place: Place| {
+                    let known = distinct.iter().position(|known| *known == place);
+                    known.unwrap_or_else(|| {
+                        distinct.push(place);
+                        distinct.len() - 1
+                    })
+                };
+                let all: Vec<Option<usize>> =
+                    places.of_all(&names).map(|place| place.map(&mut number)).collect();
+                let hears = |here: &Place, there: &Place| {
+                    self.air.tx_power - places.floor.loss(*there, *here) >= places.threshold
+                };
+                let heard: Vec<Vec<bool>> = distinct
+                    .iter()
+                    .map(|here| distinct.iter().map(|there| hears(here, there)).collect())
+                    .collect();
                 for (listener, here) in numbers().zip(&all) {
                     for (sender, there) in numbers().zip(&all) {
                         if let (Some(here), Some(there)) = (here, there) {
-                            let signal = self.air.tx_power - places.floor.loss(*there, *here);
-                            matrix.set(listener, sender, signal >= places.threshold);
+                            matrix.set(listener, sender, heard[*here][*there]);
                         }
                     }
                 }

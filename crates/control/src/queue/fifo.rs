@@ -1,10 +1,9 @@
 //! First in, first out, with drop-tail (kernel: `net/sched/sch_fifo.c`, `pfifo` and `bfifo`).
 
-use airbound_units::{ByteCount, Instant, Span};
+use airbound_units::Instant;
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use super::{Backlogs, Fact, Queue, Sink, Turn};
 use crate::error::ConfigError;
@@ -69,32 +68,15 @@ impl<P: Payload> Fifo<P> {
         self.holds_in_flight
     }
 
+    /// Notes packets handed to the layers below.
+    fn on_handed(&mut self, category: Category, packets: usize) {
+        self.in_flight[category.index()] += packets;
+    }
+
     /// Notes that packets have left the layers below.
     fn on_returned(&mut self, category: Category, packets: usize) {
         let in_flight = &mut self.in_flight[category.index()];
         *in_flight = in_flight.saturating_sub(packets);
-    }
-}
-
-impl<P: Payload> Dequeue<P> for Fifo<P> {
-    #[inline]
-    fn dequeue(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        category: Category,
-        _dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<P> {
-        self.lists.pop(station, category)
-    }
-
-    fn on_handed(&mut self, _now: Instant, _station: StationId, category: Category, _estimated: Span) {
-        self.in_flight[category.index()] += 1;
-    }
-
-    #[inline]
-    fn next_size(&mut self, station: StationId, category: Category) -> Option<ByteCount> {
-        self.lists.first_size(station, category)
     }
 }
 
@@ -117,12 +99,13 @@ impl<P: Payload> Queue<P> for Fifo<P> {
     #[inline]
     fn dequeue_into(
         &mut self,
-        now: Instant,
-        turn: &Turn,
+        _now: Instant,
+        &Turn { station, category, .. }: &Turn,
         sink: &mut impl Sink<P>,
         dropped: &mut Vec<Dropped<P>>,
     ) {
-        self.hand_out(now, turn, sink, dropped);
+        let handed = self.lists.hand_out(station, category, sink, dropped);
+        self.on_handed(category, handed);
     }
 
     fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
@@ -137,14 +120,14 @@ impl<P: Payload> Queue<P> for Fifo<P> {
         self.order.oldest(&mut self.lists, category)
     }
 
-    fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
+    fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
         match fact {
             Fact::Eligibility { station, category, eligibility } => {
                 self.lists.set_eligibility(station, category, eligibility);
                 self.order.update(&mut self.lists, station, category);
             }
             Fact::Handed(packet) if self.holds_in_flight => {
-                self.on_handed(now, packet.station(), packet.category(), packet.airtime_estimate());
+                self.on_handed(packet.category(), 1);
             }
             Fact::Dropped(packet) if self.holds_in_flight => self.on_returned(packet.category(), 1),
             Fact::Reported(report) if self.holds_in_flight => {
@@ -162,7 +145,7 @@ mod tests {
     use crate::frame::DropReason;
     use crate::frame::PlainPacket;
     use crate::queue::Eligibility;
-    use airbound_units::ByteCount;
+    use airbound_units::{ByteCount, Span};
 
     fn filled(stations: &[u16]) -> Fifo<PlainPacket> {
         let mut queue = Fifo::new(FifoConfig::default()).expect("valid");
@@ -175,9 +158,8 @@ mod tests {
 
     fn take(queue: &mut Fifo<PlainPacket>, most: usize) -> Option<(u16, Vec<u32>)> {
         let station = queue.next_station(Instant::ZERO, Category::Be)?;
-        let packets = std::iter::from_fn(|| {
-            queue.dequeue(Instant::ZERO, station, Category::Be, &mut Vec::new()).map(|packet| packet.flow().0)
-        });
+        let packets =
+            std::iter::from_fn(|| queue.lists.pop(station, Category::Be).map(|packet| packet.flow().0));
         Some((station.0, packets.take(most).collect()))
     }
 
@@ -246,8 +228,8 @@ mod tests {
         };
         offer(&mut queue);
         assert_eq!(offer(&mut queue), 0);
-        assert!(queue.dequeue(Instant::ZERO, station, be, &mut Vec::new()).is_some());
-        queue.on_handed(Instant::ZERO, station, be, Span::ZERO);
+        assert!(queue.lists.pop(station, be).is_some());
+        queue.on_handed(be, 1);
         assert_eq!(offer(&mut queue), 1);
         queue.on_returned(be, 1);
         assert_eq!(offer(&mut queue), 1);

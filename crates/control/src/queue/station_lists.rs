@@ -9,7 +9,7 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::packets::{List, Packets};
-use super::{Backlog, Backlogs};
+use super::{Backlog, Backlogs, Sink};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
@@ -155,6 +155,37 @@ impl<P: Payload> StationLists<P> {
         let packet = self.packets.pop(&mut entry.list, P::size)?;
         self.forget(category, packet.size());
         Some(packet)
+    }
+
+    /// Hands packets of a station to `sink` while it has room, all with one look-up. Returns the number of those with an estimate.
+    #[inline(always)]
+    pub(super) fn hand_out(
+        &mut self,
+        station: StationId,
+        category: Category,
+        sink: &mut impl Sink<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> usize {
+        let Some(entries) = self.stations.get_mut(station.index()) else { return 0 };
+        let list = &mut entries[category.index()].list;
+        let before = Backlog { packets: list.packets(), bytes: list.bytes() };
+        // After an expired packet the next one goes without a question, whatever its size.
+        let (mut estimated, mut has_room) = (0, false);
+        while has_room || sink.has_room(|| self.packets.first(list).map(P::size)) {
+            let Some(packet) = self.packets.pop(list, P::size) else { break };
+            has_room = false;
+            match sink.put(packet) {
+                Ok(estimate) => estimated += usize::from(estimate.is_some()),
+                Err(packet) => {
+                    has_room = true;
+                    dropped.push(Dropped { packet, reason: DropReason::Expired });
+                }
+            }
+        }
+        let waiting = self.waiting.of_mut(category);
+        waiting.packets = waiting.packets.saturating_sub(before.packets - list.packets());
+        waiting.bytes -= before.bytes - list.bytes();
+        estimated
     }
 
     /// Arrival time of the oldest packet that a station may send now, returned ones included.

@@ -289,10 +289,9 @@ impl TcpSender {
     /// When [`Self::on_deadline`] must be called at the latest if nothing else happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        [self.timeout_at, self.probe_at, self.reorder_at, self.release_at, self.persist_at]
-            .into_iter()
-            .flatten()
-            .min()
+        let timers = [self.timeout_at, self.probe_at, self.reorder_at, self.release_at, self.persist_at];
+        let soonest = timers.map(|timer| timer.unwrap_or(Instant::MAX)).into_iter().min();
+        soonest.filter(|at| *at < Instant::MAX)
     }
 
     /// Handles the timers that are due.

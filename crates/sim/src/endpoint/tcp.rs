@@ -151,7 +151,7 @@ impl Endpoint for Connection {
             {
                 self.send_ack(ack, out);
             }
-            self.set_timers(out);
+            self.set_timer(RECEIVER, self.receiver.next_deadline(), out);
         }
     }
 
@@ -178,7 +178,7 @@ impl Connection {
         if let Some(ack) = ack {
             self.send_ack(ack, out);
         }
-        self.set_timers(out);
+        self.set_timer(RECEIVER, self.receiver.next_deadline(), out);
     }
 
     fn on_acknowledgement(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
@@ -232,7 +232,7 @@ impl Connection {
         });
     }
 
-    /// Sends all segments that may be sent now, and sets the timers.
+    /// Sends all segments that may be sent now, and sets the sender's timer.
     fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
         while let Some(segment) = self.sender.poll_transmit(now) {
             out.send(Outgoing {
@@ -247,17 +247,15 @@ impl Connection {
             }
             self.segments += 1;
         }
-        self.set_timers(out);
+        self.set_timer(SENDER, self.sender.next_deadline(), out);
     }
 
-    fn set_timers(&mut self, out: &mut Outbox<'_>) {
-        let deadlines = [(SENDER, self.sender.next_deadline()), (RECEIVER, self.receiver.next_deadline())];
-        for (timer, deadline) in deadlines {
-            let pending = &mut self.timers[timer.0 as usize];
-            if let Some(at) = deadline.filter(|at| *at < *pending) {
-                *pending = at;
-                out.wake_at(at, timer);
-            }
+    /// Sets the timer of a side that may have changed.
+    fn set_timer(&mut self, timer: Timer, deadline: Option<Instant>, out: &mut Outbox<'_>) {
+        let pending = &mut self.timers[timer.0 as usize];
+        if let Some(at) = deadline.filter(|at| *at < *pending) {
+            *pending = at;
+            out.wake_at(at, timer);
         }
     }
 

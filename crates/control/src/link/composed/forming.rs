@@ -76,6 +76,7 @@ impl Estimates {
         Self { of, category, last: None }
     }
 
+    #[inline]
     fn of(&mut self, size: ByteCount) -> Span {
         match self.last {
             Some((last, estimate)) if last == size => estimate,
