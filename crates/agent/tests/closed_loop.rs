@@ -1,8 +1,8 @@
 //! The engine above a modelled radio: demands are kept, the channel stays busy, faults have little effect.
 
+mod bypass;
 mod kernel;
 mod overload;
-mod through;
 
 use airbound_agent::control::Request;
 use airbound_agent::engine::{

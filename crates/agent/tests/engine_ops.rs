@@ -64,7 +64,7 @@ enum Op {
         percentile: Option<u8>,
     },
     /// Packets may go through; so many frames are below; they cannot go through.
-    AllowThrough,
+    AllowBypass,
     Filled {
         below: u8,
     },
@@ -130,8 +130,8 @@ impl Checked {
             }
         }
         if let Some(passage) = self.engine.output().passage.take() {
-            let opens = matches!(passage, Passage::Through { .. } | Passage::Limit(_));
-            assert_eq!(opens, self.engine.is_through(), "{passage:?}");
+            let opens = matches!(passage, Passage::Bypass { .. } | Passage::Limit(_));
+            assert_eq!(opens, self.engine.is_bypassed(), "{passage:?}");
         }
         for decision in std::mem::take(&mut self.engine.output().decisions) {
             assert!(!decision.why().is_empty());
@@ -186,7 +186,7 @@ impl Checked {
             }
             Op::Completion { station, ticket, kind, category: number, acknowledged, kbps, tries } => {
                 let carried = match kind % 4 {
-                    3 => Carried::Through { rule: number.map(u16::from), took: Span::from_millis(3) },
+                    3 => Carried::Bypassed { rule: number.map(u16::from), took: Span::from_millis(3) },
                     0 => Carried::Packet(Ticket(u32::from(*ticket))),
                     1 => Carried::Other,
                     _ => Carried::Unknown,
@@ -232,9 +232,9 @@ impl Checked {
                 ));
             }
             Op::Tick => self.engine.on_tick(self.now),
-            Op::AllowThrough => self.engine.allow_through(self.now),
+            Op::AllowBypass => self.engine.allow_bypass(self.now),
             Op::Filled { below } => self.engine.on_filled(self.now, u32::from(*below)),
-            Op::Refused => self.engine.on_through_refused(),
+            Op::Refused => self.engine.on_bypass_refused(),
             Op::Demand { rule, micros, percentile } => {
                 let held = self.engine.held();
                 let request = Request {

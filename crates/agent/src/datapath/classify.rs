@@ -151,7 +151,7 @@ impl Classifier {
         let carried = match seen.details.map(|details| details.mark) {
             None => Carried::Unknown,
             Some(mark) if mark & !NUMBER == MARK => Carried::Packet(self.ticket(mark)),
-            Some(mark) if mark & !NUMBER == THROUGH => Carried::Through {
+            Some(mark) if mark & !NUMBER == THROUGH => Carried::Bypassed {
                 rule: u16::try_from(mark & NUMBER).ok().and_then(|number| number.checked_sub(1)),
                 took: seen.details.and_then(|details| details.in_host).unwrap_or_default(),
             },
@@ -163,7 +163,7 @@ impl Classifier {
             station: seen.station,
             carried,
             category: seen.details.map(|details| Category::of_user_priority(details.tid)),
-            size: matches!(carried, Carried::Through { .. })
+            size: matches!(carried, Carried::Bypassed { .. })
                 .then(|| ByteCount::new(each(seen.bytes.as_u64()).saturating_sub(BEFORE_IP))),
             acknowledged: seen.fate == Fate::Acknowledged,
             rate: seen.details.and_then(|details| details.rates.iter().flatten().last().and_then(rate_of)),

@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 pub use plan::{Action, Plan};
 
 /// Callbacks and data that the event loop takes from its process.
-pub struct Around<'a> {
+pub struct Callbacks<'a> {
     /// Called in each iteration of the loop; `false` requests shutdown.
     pub beat: &'a mut dyn FnMut() -> bool,
     /// Called once after all sockets are open and privileges are dropped. Threads may be started from here on.
@@ -34,9 +34,9 @@ pub struct Around<'a> {
     pub secret: u64,
 }
 
-impl std::fmt::Debug for Around<'_> {
+impl std::fmt::Debug for Callbacks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Around").finish_non_exhaustive()
+        f.debug_struct("Callbacks").finish_non_exhaustive()
     }
 }
 
@@ -102,14 +102,14 @@ fn timespec(span: Span) -> rustix::event::Timespec {
 }
 
 impl Plan {
-    /// Runs the plan until `around` requests shutdown.
+    /// Runs the plan until `callbacks` requests shutdown.
     ///
     /// # Errors
     /// The kernel refuses an operation, or the interface has disappeared.
-    pub fn run(&self, around: Around<'_>) -> Result<(), AgentError> {
+    pub fn run(&self, callbacks: Callbacks<'_>) -> Result<(), AgentError> {
         match self.action {
-            Action::Hold => serve::serve(self, around),
-            Action::TxqLimit | Action::Txqueuelen => tune::tune(self, around),
+            Action::Hold => serve::serve(self, callbacks),
+            Action::TxqLimit | Action::Txqueuelen => tune::tune(self, callbacks),
         }
     }
 }

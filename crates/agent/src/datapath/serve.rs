@@ -1,6 +1,6 @@
 //! The mechanism that holds packets: connects the packet queue, completions and kernel notifications to the engine.
 
-mod through;
+mod bypass;
 mod upkeep;
 mod waiting;
 
@@ -25,7 +25,7 @@ use super::plan::Plan;
 use super::ports::{self, Port};
 use super::settings::{Settings, retries_settable};
 use super::tune::{shares, survey};
-use super::{Around, cpu_s, kernel, publish};
+use super::{Callbacks, cpu_s, kernel, publish};
 use crate::config::{CompletionSource, Scheme};
 use crate::control::{self, Asked, Socket};
 use crate::engine::{Arrival, Completion, Engine, Fate, StationFacts};
@@ -135,18 +135,18 @@ fn hosts_of(port: &Port) -> Result<Hosts, LinuxError> {
     Ok(Hosts { interface, neighbours: Neighbours::of(interface)?, relay: None })
 }
 
-pub(super) fn serve(plan: &Plan, mut around: Around<'_>) -> Result<(), AgentError> {
-    let mut server = Server::open(plan, &mut around)?;
-    let shared = around.shared.clone();
-    let result = server.run(&mut around);
-    (around.ends)();
+pub(super) fn serve(plan: &Plan, mut callbacks: Callbacks<'_>) -> Result<(), AgentError> {
+    let mut server = Server::open(plan, &mut callbacks)?;
+    let shared = callbacks.shared.clone();
+    let result = server.run(&mut callbacks);
+    (callbacks.ends)();
     server.close(&result, shared.as_ref());
     result
 }
 
 impl<'a> Server<'a> {
-    fn open(plan: &'a Plan, around: &mut Around<'_>) -> Result<Self, AgentError> {
-        let secret = around.secret;
+    fn open(plan: &'a Plan, callbacks: &mut Callbacks<'_>) -> Result<Self, AgentError> {
+        let secret = callbacks.secret;
         let started = now();
         let config = &plan.config;
         let journal =
@@ -178,7 +178,7 @@ impl<'a> Server<'a> {
         // The eBPF programs are loaded and mac80211's types read, which needs CAP_SYS_ADMIN. Rules and settings need CAP_NET_ADMIN
         // only.
         privileges::keep_only(&[Capability::NetworkAdministration])?;
-        (around.opened)()?;
+        (callbacks.opened)()?;
         let source = match (completions.source(), completions.why_polled()) {
             (Source::Traced, _) => "eBPF".to_owned(),
             (Source::Polled, None) => "counters of nl80211".to_owned(),
@@ -214,7 +214,7 @@ impl<'a> Server<'a> {
         };
         server.journal.event(started, &plan.started(&source));
         if server.completions.counts_below() && server.table.rules().through.is_some() {
-            server.engine.allow_through(started);
+            server.engine.allow_bypass(started);
         }
         server.open_control(started);
         Ok(server)
@@ -236,8 +236,8 @@ impl<'a> Server<'a> {
     }
 
     /// Runs the event loop until shutdown is requested or the interface disappears.
-    fn run(&mut self, around: &mut Around<'_>) -> Result<(), AgentError> {
-        while (around.beat)() {
+    fn run(&mut self, callbacks: &mut Callbacks<'_>) -> Result<(), AgentError> {
+        while (callbacks.beat)() {
             let tick = self.engine.next_deadline();
             let readable = self.wait_readable(tick);
             // The clock is read, and verdicts are sent, once in an iteration: at thousands of iterations a second system calls are
@@ -252,7 +252,7 @@ impl<'a> Server<'a> {
             if readable.changes {
                 self.take_changes(time)?;
             }
-            self.run_due(time, around.shared.as_ref())?;
+            self.run_due(time, callbacks.shared.as_ref())?;
             self.take_requests(time);
             if tick.is_some_and(|at| at <= time) {
                 self.engine.on_tick(time);

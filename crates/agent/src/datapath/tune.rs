@@ -8,7 +8,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::plan::{Action, Plan};
 use super::settings::Settings;
-use super::{Around, cpu_s, publish};
+use super::{Callbacks, cpu_s, publish};
 use crate::engine::{Tuner, Waiting};
 use crate::error::AgentError;
 use crate::journal::{Event, Journal};
@@ -37,7 +37,7 @@ pub(super) fn survey(wireless: &mut Wireless, interface: u32) -> Option<Survey> 
     wireless.survey(interface).ok()?.into_iter().find(|survey| survey.is_in_use)
 }
 
-pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
+pub(super) fn tune(plan: &Plan, callbacks: Callbacks<'_>) -> Result<(), AgentError> {
     let started = now();
     let mut journal = Journal::open(
         plan.config.journal.as_deref(),
@@ -45,7 +45,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     )?;
     let mut wireless = Wireless::open()?;
     privileges::keep_only(&[Capability::NetworkAdministration])?;
-    (around.opened)()?;
+    (callbacks.opened)()?;
     let mut settings = Settings::default();
     let mut tuner = Tuner::new(plan.wqm())?;
     let mut snapshot = plan.snapshot("none needed");
@@ -53,7 +53,7 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
     let mut before = None;
     let mut last_set = None;
     let mut result = Ok(());
-    while (around.beat)() {
+    while (callbacks.beat)() {
         let time = now();
         if time >= tuner.next_deadline() {
             let read = plan.ports.iter().map(|port| wireless.stations(port.wifi.index));
@@ -96,12 +96,12 @@ pub(super) fn tune(plan: &Plan, around: Around<'_>) -> Result<(), AgentError> {
                 }
             }
             show(&mut snapshot, time, started, last_set);
-            publish(around.shared.as_ref(), &snapshot);
+            publish(callbacks.shared.as_ref(), &snapshot);
         }
         let rest = tuner.next_deadline().since(now()).min(STOP_CHECK);
         std::thread::sleep(std::time::Duration::from_nanos(rest.as_nanos()));
     }
-    (around.ends)();
+    (callbacks.ends)();
     let ended = now();
     settings.restore(ended, &mut wireless, plan.radio(), &plan.ports, &mut journal);
     let reason = result.as_ref().err().map_or_else(|| "shutdown requested".to_owned(), ToString::to_string);

@@ -85,8 +85,8 @@ impl Engine {
         if done.is_none() {
             self.on_without_verdict();
         }
-        if let Carried::Through { rule, took } = completion.carried {
-            return self.on_through(rule, took, completion);
+        if let Carried::Bypassed { rule, took } = completion.carried {
+            return self.on_bypass(rule, took, completion);
         }
         let Some(done) = done else {
             self.counts.foreign += u64::from(completion.carried == Carried::Other);

@@ -16,6 +16,7 @@
 
 mod allowance;
 mod below;
+mod bypass;
 mod config;
 mod demands;
 mod flows;
@@ -25,7 +26,6 @@ mod packet;
 mod peers;
 mod rates;
 mod release;
-mod through;
 mod tuner;
 mod unseen;
 mod view;
@@ -48,13 +48,13 @@ pub use view::{CategoryView, FlowView, StationView};
 
 use allowance::Allowance;
 use below::Below;
+use bypass::Bypass;
 use flows::{Change, Flows};
 use measure::Measures;
 use packet::Held;
 use peers::Peers;
 use rates::KernelRates;
 use release::LastReported;
-use through::Through;
 
 /// Counters of packets and frames since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -89,7 +89,7 @@ pub struct Engine {
     peers: Peers,
     flows: Flows,
     below: Below,
-    through: Through,
+    bypass: Bypass,
     measures: Measures,
     /// By rule, for those with a rate.
     allowances: Vec<Option<Allowance>>,
@@ -131,7 +131,7 @@ impl Engine {
             peers: Peers::default(),
             flows: Flows::default(),
             below: Below::default(),
-            through: Through::default(),
+            bypass: Bypass::default(),
             last_reported: LastReported::default(),
             counts: Counts::default(),
             out: Output::default(),
@@ -257,7 +257,7 @@ impl Engine {
             self.on_facts(facts);
         }
         self.judge_unseen();
-        self.renew_through();
+        self.renew_bypass();
         self.release();
     }
 
@@ -292,8 +292,8 @@ impl Engine {
     pub fn next_deadline(&self) -> Option<Instant> {
         let queue = self.link.deadline().select;
         let overdue = self.below.next_deadline(self.held() > 0);
-        let through = self.through.next_deadline(self.held() == 0 && self.below.all() == 0);
-        let own = [self.flows.next_deadline(), self.measures.next_deadline(), overdue, through];
+        let bypass = self.bypass.next_deadline(self.held() == 0 && self.below.all() == 0);
+        let own = [self.flows.next_deadline(), self.measures.next_deadline(), overdue, bypass];
         own.into_iter().flatten().chain(queue).min()
     }
 
@@ -324,7 +324,7 @@ impl Engine {
             self.out.decisions.push(Decision::Unprotected { rule, flow: flow.0 });
         }
         self.expire_overdue();
-        self.expire_through();
+        self.expire_bypass();
     }
 
     fn rule_name(&self, rule: u16) -> String {

@@ -311,7 +311,7 @@ fn with_doubt(known: &str, rules: &[String]) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// They do, until `limit` frames are below that were queued from now on.
-    Through {
+    Bypass {
         /// The limit.
         limit: u32,
     },

@@ -38,7 +38,7 @@ pub enum Carried {
     /// This packet, or a segment of it.
     Packet(Ticket),
     /// A packet that went through without a verdict.
-    Through {
+    Bypassed {
         /// The index of the rule that matches.
         rule: Option<u16>,
         /// The time since the kernel queued it for the radio.

@@ -169,8 +169,8 @@ impl Peer {
         self.progress = now;
         self.counts.completed += 1;
         self.counts.failed += u64::from(!completion.acknowledged);
-        if let (Carried::Through { .. }, Some(size)) = (completion.carried, completion.size) {
-            self.ledger.on_through(size);
+        if let (Carried::Bypassed { .. }, Some(size)) = (completion.carried, completion.size) {
+            self.ledger.on_bypass(size);
         }
         let renewed = completion.rate.and_then(|rate| self.on_rate(rate));
         let Some((category, place)) = self.find(completion) else { return (None, renewed) };
@@ -192,7 +192,7 @@ impl Peer {
 
     /// The packet that a frame carried: by ticket; without one the oldest of its length, else the oldest.
     fn find(&self, completion: &Completion) -> Option<(usize, usize)> {
-        if matches!(completion.carried, Carried::Other | Carried::Through { .. }) {
+        if matches!(completion.carried, Carried::Other | Carried::Bypassed { .. }) {
             return None;
         }
         let categories = Category::ALL.into_iter().rev().map(Category::index);

@@ -49,14 +49,14 @@ impl Engine {
         }
         self.report_permitted();
         self.report_buffers();
-        self.judge_through();
+        self.judge_bypass();
     }
 
     /// Fills the window of a category: releases whole aggregates, one station after the other, while less than one is below.
     fn fill(&mut self, category: Category) {
         let (gate, for_demands) = self.gate();
         let least = usize::from(self.config.window.least_packets);
-        let (airtime, packets) = self.through.below();
+        let (airtime, packets) = self.bypass.below();
         let is_full = |below: &Below| {
             below.airtime[category.index()] + airtime >= gate
                 && below.packets[category.index()] + packets >= least

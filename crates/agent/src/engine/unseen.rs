@@ -67,7 +67,7 @@ impl Ledger {
         self.ours += bytes_of(held);
     }
 
-    pub(super) fn on_through(&mut self, size: ByteCount) {
+    pub(super) fn on_bypass(&mut self, size: ByteCount) {
         self.ours += most_counted(size, 1);
     }
 

@@ -190,7 +190,7 @@ impl World {
     }
 
     /// Whether packets go through without a verdict.
-    pub(crate) const fn is_through(&self) -> bool {
+    pub(crate) const fn is_bypassed(&self) -> bool {
         self.limit.is_some()
     }
 
@@ -198,7 +198,7 @@ impl World {
     pub(crate) fn settle(&mut self) {
         let output = std::mem::take(self.engine.output());
         match output.passage {
-            Some(Passage::Through { limit } | Passage::Limit(limit)) => self.limit = Some(limit),
+            Some(Passage::Bypass { limit } | Passage::Limit(limit)) => self.limit = Some(limit),
             Some(Passage::Held) => self.limit = None,
             None => {}
         }
@@ -299,7 +299,7 @@ impl World {
             let completion = Completion {
                 station: packet.station,
                 carried: match packet.through {
-                    true => Carried::Through { rule: packet.rule, took },
+                    true => Carried::Bypassed { rule: packet.rule, took },
                     false if unknown => Carried::Unknown,
                     false => Carried::Packet(packet.ticket),
                 },

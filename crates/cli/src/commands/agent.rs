@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use airbound_agent::config::{Config, Metrics, Rule};
 use airbound_agent::control;
-use airbound_agent::datapath::{Around, Plan, Process};
+use airbound_agent::datapath::{Callbacks, Plan, Process};
 use airbound_agent::supervise::{Ended, Heartbeat, announce_end, supervise};
 use airbound_agent::timeline::Timeline;
 use airbound_agent::{AgentError, datapath, http, status};
@@ -253,14 +253,14 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
         })
     };
     let mut ends = announce_end;
-    let around = Around {
+    let callbacks = Callbacks {
         beat: &mut beat,
         opened: &mut opened,
         ends: &mut ends,
         shared: Some(shared.clone()),
         secret: secret(),
     };
-    let result = plan.run(around);
+    let result = plan.run(callbacks);
     if let Some(folder) = &record {
         airbound_agent::record::write(folder, &http::current(&shared), &timeline)?;
     }

@@ -235,8 +235,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         } else {
             Eligibility::Fresh
         };
-        let news = self.state.changed_eligibility(station, category, eligibility);
-        match (news, &mut self.lower) {
+        let changed = self.state.changed_eligibility(station, category, eligibility);
+        match (changed, &mut self.lower) {
             (None, _) => {}
             (Some(fact), Some(lower)) => lower.queue.on(now, fact),
             (Some(fact), None) => self.upper.on(now, fact),

@@ -58,8 +58,8 @@ impl<P> UplinkShaper<P> {
 
     /// Sets the rate granted by the proxy.
     pub fn set_rate(&mut self, rate: BitRate) {
-        let brought = rate.bytes_in(LONGEST_HOLD).as_u64() / self.packet.as_u64().max(1);
-        self.bunch = usize::try_from(brought).unwrap_or(usize::MAX).clamp(1, self.most);
+        let packets = rate.bytes_in(LONGEST_HOLD).as_u64() / self.packet.as_u64().max(1);
+        self.bunch = usize::try_from(packets).unwrap_or(usize::MAX).clamp(1, self.most);
     }
 
     /// Number of packets that are released without waiting for the downlink.

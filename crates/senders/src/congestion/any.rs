@@ -5,9 +5,22 @@ use serde::{Deserialize, Serialize};
 
 use super::bbr::Bbr;
 use super::cubic::Cubic;
+use super::hystart::HystartKind;
 use super::reno::Reno;
 use super::{AckEvent, CongestionControl, CustomControl, MAX_WINDOW, UNSET_THRESHOLD, Window};
-use crate::tcp::{Pacing, TcpConfig};
+
+/// What a control may know of its connection at the start.
+pub(crate) struct Start {
+    /// Payload of a full segment, in bytes.
+    pub(crate) mss: u32,
+    /// Initial window, in segments.
+    pub(crate) initial_window: u32,
+    /// Whether segments are spaced even without a rate of the control.
+    pub(crate) paced: bool,
+    pub(crate) hystart: HystartKind,
+    /// Of random decisions.
+    pub(crate) seed: u64,
+}
 
 /// Makes [`Congestion`] and [`Controller`] from the table of kinds below.
 macro_rules! controls {
@@ -45,12 +58,12 @@ macro_rules! controls {
         }
 
         impl Controller {
-            /// Builds the algorithm that `config` names, for segments of `mss` bytes.
-            pub(crate) fn new(config: &TcpConfig, mss: u32) -> Self {
-                match config.congestion {
+            /// Builds the algorithm.
+            pub(crate) fn new(congestion: Congestion, start: &Start) -> Self {
+                match congestion {
                     $(Congestion::$kind => {
-                        let build: fn(&TcpConfig, u32) -> $control = $build;
-                        Self::$kind(build(config, mss))
+                        let build: fn(&Start) -> $control = $build;
+                        Self::$kind(build(start))
                     })*
                 }
             }
@@ -69,12 +82,12 @@ macro_rules! controls {
 }
 
 // A new congestion control is a line here: its meaning, its name in scenario files, its variant with its type, and the way from the
-// configuration of a connection and the size of a segment to the control.
+// start of a connection to the control.
 controls! { ($)
     "TCP CUBIC, Linux's default"
-    "cubic": Cubic(Cubic), |config, _| Cubic::new(config.hystart, config.pacing == Pacing::On);
-    "TCP Reno" "reno": Reno(Reno), |_, _| Reno::new();
-    "TCP BBR" "bbr": Bbr(Box<Bbr>), |config, mss| Box::new(Bbr::new(mss, config.initial_window, config.seed));
+    "cubic": Cubic(Cubic), |start| Cubic::new(start.hystart, start.paced);
+    "TCP Reno" "reno": Reno(Reno), |_| Reno::new();
+    "TCP BBR" "bbr": Bbr(Box<Bbr>), |start| Box::new(Bbr::new(start.mss, start.initial_window, start.seed));
 }
 
 impl Default for Congestion {

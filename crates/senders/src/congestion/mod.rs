@@ -11,7 +11,7 @@ pub(crate) mod windowed;
 use airbound_units::{BitRate, Instant, Span};
 
 pub use any::Congestion;
-pub(crate) use any::Controller;
+pub(crate) use any::{Controller, Start};
 pub use hystart::HystartKind;
 
 /// The largest congestion window in segments, far above what any receive window allows.

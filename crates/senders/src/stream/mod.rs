@@ -18,8 +18,8 @@
 //! | `stamps` | receive stamps on a steady clock |
 //! | `demand` | a demand on latency, which lowers the target
 //! | `absence` | a radio that leaves the channel at intervals |
-//! | `sender` | lanes that share one allocator |
-//! | `lane` | one receiver: plausibility of feedback, silence and recovery |
+//! | `sender` | receivers that share one allocator |
+//! | `receiver_state` | one receiver: plausibility of feedback, silence and recovery |
 //! | `pacer` | packets of a frame spread over its interval |
 //! | `reason` | a decision, and what limits its rate |
 //! | `error` | refusals |
@@ -60,10 +60,11 @@ mod config;
 mod demand;
 mod error;
 mod feedback;
-mod lane;
+
 mod pacer;
 mod reason;
 mod receiver;
+mod receiver_state;
 mod sender;
 mod stamps;
 

@@ -6,9 +6,9 @@ use super::config::{StreamConfig, first_wrong};
 use super::demand::Demand;
 use super::error::{Refusal, StreamError};
 use super::feedback::Feedback;
-use super::lane::Lane;
 use super::pacer::Allowed;
 use super::reason::Decision;
+use super::receiver_state::ReceiverState;
 use crate::allocation::{RateAllocator, ReceiverId};
 
 /// Largest frame.
@@ -28,7 +28,7 @@ pub struct StreamSender {
     config: StreamConfig,
     allocator: RateAllocator,
     /// Ordered by number.
-    lanes: Vec<Lane>,
+    receivers: Vec<ReceiverState>,
     /// Those of receivers that have not joined: all memory is allocated once.
     demands: Vec<Demand>,
     latest: Instant,
@@ -45,13 +45,12 @@ impl StreamSender {
         config.check()?;
         let mut allocator = RateAllocator::new(config.allocation())
             .map_err(|_| StreamError::Range("the configuration is out of range"))?;
-        allocator.reserve(usize::from(config.receivers));
-        let receivers = usize::from(config.receivers);
-        let lanes = Vec::with_capacity(receivers);
-        let demands = config
-            .latency
-            .map_or_else(Vec::new, |latency| (0..receivers).map(|_| Demand::new(latency)).collect());
-        Ok(Self { config, allocator, lanes, demands, latest: Instant::ZERO, changes: 0 })
+        let most = usize::from(config.receivers);
+        allocator.reserve(most);
+        let receivers = Vec::with_capacity(most);
+        let demands =
+            config.latency.map_or_else(Vec::new, |latency| (0..most).map(|_| Demand::new(latency)).collect());
+        Ok(Self { config, allocator, receivers, demands, latest: Instant::ZERO, changes: 0 })
     }
 
     /// Returns the configuration.
@@ -68,15 +67,15 @@ impl StreamSender {
         let now = self.clock(now);
         self.changes += 1;
         let place = self.search(id);
-        if place.is_err() && self.lanes.len() >= usize::from(self.config.receivers) {
+        if place.is_err() && self.receivers.len() >= usize::from(self.config.receivers) {
             return Err(StreamError::Full("as many receivers have joined as were configured"));
         }
-        let before = place.ok().and_then(|place| self.lanes[place].demand.take());
+        let before = place.ok().and_then(|place| self.receivers[place].demand.take());
         let demand = before.or_else(|| self.demands.pop()).map(Demand::cleared);
-        let lane = Lane::new(id, key, demand, &self.config);
+        let receiver = ReceiverState::new(id, key, demand, &self.config);
         match place {
-            Ok(place) => self.lanes[place] = lane,
-            Err(place) => self.lanes.insert(place, lane),
+            Ok(place) => self.receivers[place] = receiver,
+            Err(place) => self.receivers.insert(place, receiver),
         }
         self.allocator.leave(now, id);
         self.allocator.join(now, id);
@@ -105,7 +104,7 @@ impl StreamSender {
         let now = self.clock(now);
         let place = self.place(id)?;
         self.changes += 1;
-        self.demands.extend(self.lanes.remove(place).demand);
+        self.demands.extend(self.receivers.remove(place).demand);
         self.allocator.leave(now, id);
         Ok(())
     }
@@ -127,11 +126,11 @@ impl StreamSender {
         let place = self.place(id)?;
         check_sizes(bytes, packets)?;
         let pace = self.rate(place, now) / self.config.spread;
-        let lane = &mut self.lanes[place];
-        lane.on_frame(now);
+        let receiver = &mut self.receivers[place];
+        receiver.on_frame(now);
         let within =
-            deadline.map_or(lane.frame_interval, |deadline| deadline.since(now).min(LATEST_DEADLINE));
-        lane.pacer.frame(now, bytes, packets, within.mul_f64(self.config.spread), pace)
+            deadline.map_or(receiver.frame_interval, |deadline| deadline.since(now).min(LATEST_DEADLINE));
+        receiver.pacer.frame(now, bytes, packets, within.mul_f64(self.config.spread), pace)
     }
 
     /// The packets that may be sent now, and when to ask again.
@@ -141,7 +140,7 @@ impl StreamSender {
     pub fn allowed(&mut self, id: ReceiverId, now: Instant) -> Result<Allowed, StreamError> {
         let now = self.clock(now);
         let place = self.place(id)?;
-        Ok(self.lanes[place].pacer.allowed(now))
+        Ok(self.receivers[place].pacer.allowed(now))
     }
 
     /// Notes packets handed to the network: each that has a sequence number, error correction and repetitions included.
@@ -158,7 +157,7 @@ impl StreamSender {
         let now = self.clock(now);
         let place = self.place(id)?;
         check_sizes(payload, packets)?;
-        self.lanes[place].on_sent(now, packets, payload);
+        self.receivers[place].on_sent(now, packets, payload);
         self.allocator.on_sent(now, id, payload);
         Ok(())
     }
@@ -172,24 +171,24 @@ impl StreamSender {
         self.changes += 1;
         let id = Feedback::receiver_of(bytes)?;
         let place = self.place(id).map_err(|_| Refusal::Receiver)?;
-        let lane = &mut self.lanes[place];
-        let feedback = Feedback::decode(bytes, &lane.key).and_then(|feedback| {
-            lane.check(&feedback)?;
+        let receiver = &mut self.receivers[place];
+        let feedback = Feedback::decode(bytes, &receiver.key).and_then(|feedback| {
+            receiver.check(&feedback)?;
             Ok(feedback)
         });
         let feedback = match feedback {
             Ok(feedback) => feedback,
             Err(refusal) => {
-                lane.refused = lane.refused.saturating_add(1);
+                receiver.refused = receiver.refused.saturating_add(1);
                 return Err(refusal.into());
             }
         };
         let allocated = self.allocated(place, now);
         if self.allocator.rate(id).is_zero() {
-            // What it had before the silence; recovery from that is the lane's.
-            self.allocator.join_at(now, id, BitRate::from_bps_f64(self.lanes[place].before));
+            // What it had before the silence; recovery from that is the receiver's.
+            self.allocator.join_at(now, id, BitRate::from_bps_f64(self.receivers[place].before));
         }
-        let told = self.lanes[place].on_feedback(now, feedback, allocated, &self.config);
+        let told = self.receivers[place].on_feedback(now, feedback, allocated, &self.config);
         self.allocator.on_report(now, id, &told.report);
         Ok(id)
     }
@@ -201,7 +200,7 @@ impl StreamSender {
     pub fn poll(&mut self, id: ReceiverId, now: Instant) -> Result<Decision, StreamError> {
         let now = self.clock(now);
         let place = self.place(id)?;
-        if let Some((changes, decision)) = self.lanes[place].decided
+        if let Some((changes, decision)) = self.receivers[place].decided
             && changes == self.changes
             && now < decision.next
         {
@@ -210,51 +209,51 @@ impl StreamSender {
         self.changes += u64::from(self.allocator.on_deadline(now));
         let rate = self.rate(place, now);
         let pace = rate / self.config.spread;
-        self.lanes[place].pacer.slow_down(pace);
-        let lane = &self.lanes[place];
+        self.receivers[place].pacer.slow_down(pace);
+        let receiver = &self.receivers[place];
         let allocation = self.allocator.allocations().find(|allocation| allocation.receiver == id);
         let latest = now + self.config.interval;
-        let next = [self.allocator.next_deadline(), lane.next_deadline(now, self.config.interval)];
+        let next = [self.allocator.next_deadline(), receiver.next_deadline(now, self.config.interval)];
         let next = next.into_iter().flatten().fold(latest, Instant::min);
         let rate = BitRate::from_bps_f64(rate);
         let pacing = BitRate::from_bps_f64(pace);
         let decision = Decision {
-            reason: lane.reason(now, allocation.as_ref(), &self.config),
+            reason: receiver.reason(now, allocation.as_ref(), &self.config),
             rate,
             encoder: rate.mul_f64(self.config.encoder_share),
             pacing,
             pacing_interval: pacing.time_for(self.config.packet),
-            largest_frame: rate.bytes_in(lane.frame_interval),
+            largest_frame: rate.bytes_in(receiver.frame_interval),
             next,
-            level: lane.level,
-            target: lane.target,
-            loss: lane.loss,
-            absence: lane.absence,
-            reports: lane.reports,
-            refused: lane.refused,
+            level: receiver.level,
+            target: receiver.target,
+            loss: receiver.loss,
+            absence: receiver.absence,
+            reports: receiver.reports,
+            refused: receiver.refused,
         };
-        self.lanes[place].decided = Some((self.changes, decision));
+        self.receivers[place].decided = Some((self.changes, decision));
         Ok(decision)
     }
 
     /// Messages refused of all receivers that have joined.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        self.lanes.iter().map(|lane| u64::from(lane.refused)).sum()
+        self.receivers.iter().map(|receiver| u64::from(receiver.refused)).sum()
     }
 
     /// The rate in force in bit/s.
     fn rate(&self, place: usize, now: Instant) -> f64 {
         let least = self.config.least.as_bps() as f64;
-        self.lanes[place].limited(now, self.allocated(place, now), least, self.config.interval)
+        self.receivers[place].limited(now, self.allocated(place, now), least, self.config.interval)
     }
 
     /// The allocator's rate within the configured limits, in bit/s. A receiver that was never heard has the start rate, one that was
     /// forgotten the lowest.
     fn allocated(&self, place: usize, now: Instant) -> f64 {
-        let lane = &self.lanes[place];
-        let rate = self.allocator.rate(lane.id);
-        let rate = match (rate.is_zero(), lane.is_lost(now)) {
+        let receiver = &self.receivers[place];
+        let rate = self.allocator.rate(receiver.id);
+        let rate = match (rate.is_zero(), receiver.is_lost(now)) {
             (false, _) => rate,
             (true, false) => self.config.start,
             (true, true) => self.config.least,
@@ -268,14 +267,14 @@ impl StreamSender {
 
     /// The index of a receiver, or the one at which it is to be inserted.
     fn search(&self, id: ReceiverId) -> Result<usize, usize> {
-        self.lanes.binary_search_by_key(&id, |lane| lane.id)
+        self.receivers.binary_search_by_key(&id, |receiver| receiver.id)
     }
 
     fn clock(&mut self, now: Instant) -> Instant {
         if self.latest.since(now) >= STEP {
             let from = std::mem::replace(&mut self.latest, now);
             self.changes += 1;
-            self.lanes.iter_mut().for_each(|lane| lane.set_back(from, now));
+            self.receivers.iter_mut().for_each(|receiver| receiver.set_back(from, now));
         }
         self.latest = self.latest.max(now);
         self.latest

@@ -10,7 +10,9 @@ use super::rto::RoundTrip;
 use super::scoreboard::Scoreboard;
 use super::small_queue::SmallQueue;
 use crate::congestion::pacing::Pacer;
-use crate::congestion::{CongestionControl, Controller, CustomControl, Phase, UNSET_THRESHOLD, Window};
+use crate::congestion::{
+    CongestionControl, Controller, CustomControl, Phase, Start, UNSET_THRESHOLD, Window,
+};
 
 /// State and counters of the sending end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +135,14 @@ impl TcpSender {
     /// The first value of `config` that is out of range.
     pub fn new(config: TcpConfig) -> Result<Self, TcpConfigError> {
         let mss = config.checked_mss()?;
-        let controller = Controller::new(&config, mss);
+        let start = Start {
+            mss,
+            initial_window: config.initial_window,
+            paced: config.pacing == Pacing::On,
+            hystart: config.hystart,
+            seed: config.seed,
+        };
+        let controller = Controller::new(config.congestion, &start);
         Ok(Self::controlled(config, mss, controller))
     }
 

@@ -6,7 +6,7 @@ use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
 use airbound_wifi::rate::{Format, Rate};
 
 use super::Law;
-use super::controller::Plan;
+use super::controller::Attempt;
 use super::hardware::{Place, Pushed};
 use crate::frame::RateChain;
 use crate::frame::{Dropped, Payload, StationId};
@@ -96,12 +96,12 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             return None;
         }
         let first = self.take_live(now, turn, |_| true, dropped)?;
-        let plan = self.stations.of(station, &self.config).controller.plan(&self.config);
+        let attempt = self.stations.of(station, &self.config).controller.attempt(&self.config);
         let first = self.number(now, turn, first);
-        let (chain, dictated) = self.chain(station, plan);
+        let (chain, dictated) = self.chain(station, attempt);
 
         let limits = self.path.ampdu;
-        let longest = self.config.longest_ppdu(plan.tries).min(room.max_duration);
+        let longest = self.config.longest_ppdu(attempt.tries).min(room.max_duration);
         let longest = longest.min(limits.max_duration).min(bound.duration);
         let max_psdu = self.state.rates.max_psdu(&chain, longest, dictated).min(limits.max_bytes);
         let aggregating = chain.first_rate().format() != Format::Legacy;
@@ -144,9 +144,9 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             born,
             exchange,
             limit,
-            rate: plan.rate,
+            rate: attempt.rate,
             retransmissions: 0,
-            probe: plan.probe,
+            probe: attempt.probe,
             spent: Span::ZERO,
         };
         self.hardware.push(now, place, pushed);
@@ -154,11 +154,11 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         Some(descriptor)
     }
 
-    /// The rate chain of a plan, and the actual data rate if another layer determines it.
-    pub(super) fn chain(&mut self, station: StationId, plan: Plan) -> (RateChain, Option<BitRate>) {
+    /// The rate chain of an attempt, and the actual data rate if another layer determines it.
+    pub(super) fn chain(&mut self, station: StationId, attempt: Attempt) -> (RateChain, Option<BitRate>) {
         let peer = self.stations.of(station, &self.config);
-        let mut chain = RateChain::single(peer.controller.rate_at(plan.rate), plan.tries);
-        chain.probe = plan.probe.is_some();
+        let mut chain = RateChain::single(peer.controller.rate_at(attempt.rate), attempt.tries);
+        chain.probe = attempt.probe.is_some();
         (chain, self.state.reported_rate(station))
     }
 

@@ -35,9 +35,9 @@ impl LawState {
     }
 }
 
-/// Plan of a transmission of a PSDU.
+/// Rate and tries of a transmission of a PSDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Attempt {
     /// Index in the rate set.
     pub(super) rate: usize,
     /// Hardware tries.
@@ -201,8 +201,8 @@ impl Controller {
         known.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, place)| place)
     }
 
-    /// Plans the next fresh PSDU.
-    pub(super) fn plan(&mut self, config: &LawConfig) -> Plan {
+    /// Rate and tries of the next fresh PSDU.
+    pub(super) fn attempt(&mut self, config: &LawConfig) -> Attempt {
         if self.state == LawState::Stable && !self.is_highest() && self.successes >= self.threshold(config) {
             self.state = LawState::Probing;
             self.previous = self.rate;
@@ -210,26 +210,26 @@ impl Controller {
             self.probe.begin();
         }
         match self.state {
-            LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe: None },
+            LawState::Stable => Attempt { rate: self.rate, tries: config.tries, probe: None },
             LawState::Probing if self.probe.send(config.probe_packets) => {
-                Plan { rate: self.rate, tries: config.probe_tries, probe: Some(self.probe.round) }
+                Attempt { rate: self.rate, tries: config.probe_tries, probe: Some(self.probe.round) }
             }
             // The number of probe packets is limited; until they are settled, the others use the previous rate.
-            LawState::Probing => Plan { rate: self.previous, tries: config.tries, probe: None },
-            LawState::CleanUp => Plan { rate: self.rate, tries: config.clean_up_tries, probe: None },
+            LawState::Probing => Attempt { rate: self.previous, tries: config.tries, probe: None },
+            LawState::CleanUp => Attempt { rate: self.rate, tries: config.clean_up_tries, probe: None },
         }
     }
 
-    /// Plans the retransmission of a returned PSDU; `probe` is the one it belonged to.
-    pub(super) fn plan_retransmission(&mut self, config: &LawConfig, probe: Option<u32>) -> Plan {
+    /// Rate and tries of the retransmission of a returned PSDU; `probe` is the one it belonged to.
+    pub(super) fn retransmission_attempt(&mut self, config: &LawConfig, probe: Option<u32>) -> Attempt {
         match self.state {
-            LawState::Stable => Plan { rate: self.rate, tries: config.tries, probe },
-            LawState::CleanUp => Plan { rate: self.rate, tries: config.clean_up_tries, probe },
+            LawState::Stable => Attempt { rate: self.rate, tries: config.tries, probe },
+            LawState::CleanUp => Attempt { rate: self.rate, tries: config.clean_up_tries, probe },
             LawState::Probing => match config.probe_retransmission {
                 ProbeRetransmission::Probed if probe == Some(self.probe.round) => {
-                    Plan { rate: self.rate, tries: config.probe_tries, probe }
+                    Attempt { rate: self.rate, tries: config.probe_tries, probe }
                 }
-                _ => Plan { rate: self.previous, tries: config.tries, probe },
+                _ => Attempt { rate: self.previous, tries: config.tries, probe },
             },
         }
     }

@@ -30,12 +30,12 @@ fn end(rate: usize, micros: u64, arrived: bool) -> Transmission {
 
 /// Sends one packet as planned; it arrives after `micros` at the lowest rate and `faster` less at each next one.
 fn send(controller: &mut Controller, config: &LawConfig, micros: u64, faster: u64) {
-    let plan = controller.plan(config);
-    let micros = micros - faster * plan.rate as u64;
+    let attempt = controller.attempt(config);
+    let micros = micros - faster * attempt.rate as u64;
     let time = Span::from_micros(micros);
-    controller.on_transmission(&end(plan.rate, micros, true), config);
+    controller.on_transmission(&end(attempt.rate, micros, true), config);
     controller.on_delivered();
-    if let Some(round) = plan.probe {
+    if let Some(round) = attempt.probe {
         let outcome = ProbeOutcome { round, lost: false, retransmissions: 0, time, mpdus: 1 };
         controller.on_probe(outcome, config);
     }
@@ -47,9 +47,9 @@ fn deliver(controller: &mut Controller, config: &LawConfig, micros: u64) {
 
 /// One packet that is lost after one software transmission.
 fn lose(controller: &mut Controller, config: &LawConfig) {
-    let plan = controller.plan(config);
-    controller.on_transmission(&end(plan.rate, 2500, false), config);
-    controller.on_lost(Some(plan.rate), config);
+    let attempt = controller.attempt(config);
+    controller.on_transmission(&end(attempt.rate, 2500, false), config);
+    controller.on_lost(Some(attempt.rate), config);
 }
 
 /// A controller that has climbed to an index of the rate set, each rate faster than the one before.
@@ -70,12 +70,12 @@ fn five_successes_start_a_probe_of_two_packets() {
     let config = LawConfig::default();
     let mut controller = controller(&config);
     for _ in 0..5 {
-        assert_eq!((controller.state(), controller.plan(&config).tries), (LawState::Stable, 4));
+        assert_eq!((controller.state(), controller.attempt(&config).tries), (LawState::Stable, 4));
         deliver(&mut controller, &config, 2000);
     }
-    let probes = [(); 3].map(|()| controller.plan(&config));
+    let probes = [(); 3].map(|()| controller.attempt(&config));
     assert_eq!(controller.state(), LawState::Probing);
-    assert_eq!(probes.map(|plan| (plan.rate, plan.tries)), [(1, 2), (1, 2), (0, 4)]);
+    assert_eq!(probes.map(|attempt| (attempt.rate, attempt.tries)), [(1, 2), (1, 2), (0, 4)]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_software_retransmission_is_sent_one_rate_down() {
         controller.on_transmission(&end(3, 2900, false), &config);
     }
     controller.on_retransmission(3, &config);
-    assert_eq!((controller.rate(), controller.plan_retransmission(&config, None).rate), (2, 2));
+    assert_eq!((controller.rate(), controller.retransmission_attempt(&config, None).rate), (2, 2));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn too_old_a_packet_enters_the_clean_up_state_and_a_short_queue_leaves_it() {
     let config = LawConfig { clean_up_rate: CleanUpRate::Present, ..LawConfig::default() };
     let mut controller = climbed(&config, 3);
     controller.on_too_old(&config);
-    assert_eq!((controller.state(), controller.plan(&config).tries), (LawState::CleanUp, 2));
+    assert_eq!((controller.state(), controller.attempt(&config).tries), (LawState::CleanUp, 2));
     assert_eq!(controller.permitted(&config), 0);
     // Two drops in a row lower the rate; the saved one stays, even when the state is entered again.
     lose(&mut controller, &config);

@@ -108,8 +108,8 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
         if counts {
             controller.on_retransmission(before.rate, &self.config);
         }
-        let plan = controller.plan_retransmission(&self.config, before.probe);
-        let (chain, dictated) = self.chain(station, plan);
+        let attempt = controller.retransmission_attempt(&self.config, before.probe);
+        let (chain, dictated) = self.chain(station, attempt);
         let born = retries.iter().map(|mpdu| mpdu.packet.enqueued()).min().unwrap_or(now);
         let psdu = self.psdu_of(&retries, &chain);
         let exchange = self.exchange(&chain, psdu, dictated);
@@ -128,9 +128,9 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             born,
             exchange,
             limit,
-            rate: plan.rate,
+            rate: attempt.rate,
             retransmissions: before.retransmissions.saturating_add(u8::from(counts)),
-            probe: plan.probe,
+            probe: attempt.probe,
             spent,
             ..*before
         };

@@ -9,7 +9,7 @@ use crate::engine::Passage;
 impl Server<'_> {
     /// Lets packets be held again if as much is below as makes the next one wait.
     pub(super) fn hold_if_filled(&mut self, time: Instant) {
-        if !self.engine.is_through() {
+        if !self.engine.is_bypassed() {
             return;
         }
         if let Some(below) = self.completions.filled() {
@@ -24,13 +24,13 @@ impl Server<'_> {
     pub(super) fn take(&mut self, passage: Option<Passage>) {
         match passage {
             None => {}
-            Some(Passage::Through { limit }) => {
+            Some(Passage::Bypass { limit }) => {
                 self.completions.count_below(now());
                 self.completions.set_limit(Some(limit));
                 if self.switch.set(&self.table, true).is_err() {
                     // The rules are gone, and are put back, with all packets queued.
                     self.completions.set_limit(None);
-                    self.engine.on_through_refused();
+                    self.engine.on_bypass_refused();
                 }
             }
             Some(Passage::Limit(limit)) => self.completions.set_limit(Some(limit)),

@@ -1,7 +1,7 @@
-//! Packets that go through without a verdict, while none would wait.
+//! Bypass: packets that go through without a verdict, while none would wait.
 //!
 //! A packet that finds the window empty is released at once, and asking for it costs more than sending it. So when no packet has waited
-//! for a while, packets go through; their completions still come, and measure latencies and rates. Whoever counts what is below calls
+//! for a while, packets bypass the agent; their completions still come, and measure latencies and rates. Whoever counts what is below calls
 //! [`Engine::on_filled`] when it is as much as would make the next packet wait: from then on packets are held again, and those that went
 //! through are a part of the window until they complete.
 
@@ -21,7 +21,7 @@ const PACKET: ByteCount = ByteCount::new(1538);
 
 /// Whether packets go through, and those below that did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Through {
+pub(super) struct Bypass {
     /// Whether somebody counts what is below.
     allowed: bool,
     open: bool,
@@ -35,7 +35,7 @@ pub(super) struct Through {
     until: Instant,
 }
 
-impl Through {
+impl Bypass {
     /// The airtime and packets below that had no verdict.
     pub(super) fn below(&self) -> (Span, usize) {
         (self.each * u64::from(self.left), self.left as usize)
@@ -52,65 +52,65 @@ impl Through {
 
 impl Engine {
     /// Lets packets go through while none would wait: someone counts what is below, and calls [`Engine::on_filled`].
-    pub fn allow_through(&mut self, now: Instant) {
+    pub fn allow_bypass(&mut self, now: Instant) {
         self.advance(now);
-        self.through.allowed = true;
-        self.through.since = self.now;
+        self.bypass.allowed = true;
+        self.bypass.since = self.now;
     }
 
     /// Whether packets go through.
     #[must_use]
-    pub const fn is_through(&self) -> bool {
-        self.through.open
+    pub const fn is_bypassed(&self) -> bool {
+        self.bypass.open
     }
 
     /// The frames below that were queued since packets go through have reached the limit; `frames` are there now.
     pub fn on_filled(&mut self, now: Instant, frames: u32) {
         self.advance(now);
-        if self.through.open {
+        if self.bypass.open {
             self.hold_again(frames);
             self.release();
         }
     }
 
     /// Packets could not be let through; it is tried again after another while.
-    pub fn on_through_refused(&mut self) {
-        self.through.open = false;
-        self.through.since = self.now + REFUSED;
+    pub fn on_bypass_refused(&mut self) {
+        self.bypass.open = false;
+        self.bypass.since = self.now + REFUSED;
     }
 
     fn hold_again(&mut self, frames: u32) {
-        let through = &mut self.through;
-        (through.open, through.since) = (false, self.now);
-        through.left = frames;
-        self.wait_for_through();
+        let bypass = &mut self.bypass;
+        (bypass.open, bypass.since) = (false, self.now);
+        bypass.left = frames;
+        self.wait_for_bypass();
         self.counts.through_ends += 1;
         self.out.passage = Some(Passage::Held);
     }
 
     /// Packets arrived to be held: while packets go through, only those that were queued before.
     pub(super) fn on_queued(&mut self) {
-        if self.through.open && self.now >= self.through.since + QUEUED_BEFORE {
+        if self.bypass.open && self.now >= self.bypass.since + QUEUED_BEFORE {
             self.hold_again(0);
         }
     }
 
     /// A frame completed that had no verdict: it went through, or is not the agent's.
     pub(super) fn on_without_verdict(&mut self) {
-        if self.through.left > 0 {
-            self.through.left -= 1;
-            self.wait_for_through();
+        if self.bypass.left > 0 {
+            self.bypass.left -= 1;
+            self.wait_for_bypass();
         }
     }
 
     /// Those below that had no verdict are given up when none completes in the time that a full window takes. The count may be too large:
     /// frames that merge in an A-MSDU complete as one.
-    fn wait_for_through(&mut self) {
-        self.through.until = self.now + self.config.window.aggregate * 2;
+    fn wait_for_bypass(&mut self) {
+        self.bypass.until = self.now + self.config.window.aggregate * 2;
     }
 
     /// A frame that went through completed.
-    pub(super) fn on_through(&mut self, rule: Option<u16>, took: Span, completion: &Completion) {
+    pub(super) fn on_bypass(&mut self, rule: Option<u16>, took: Span, completion: &Completion) {
         self.counts.through += 1;
         let size = completion.size.unwrap_or_default();
         if let Some(rule) = self.measures.of(rule) {
@@ -120,43 +120,43 @@ impl Engine {
     }
 
     /// Gives up frames without a verdict that do not complete.
-    pub(super) fn expire_through(&mut self) {
-        if self.through.left > 0 && self.now >= self.through.until {
-            self.through.left = 0;
+    pub(super) fn expire_bypass(&mut self) {
+        if self.bypass.left > 0 && self.now >= self.bypass.until {
+            self.bypass.left = 0;
         }
     }
 
     /// Lets packets through once none has waited for long enough.
-    pub(super) fn judge_through(&mut self) {
-        if !self.through.allowed || self.through.open {
+    pub(super) fn judge_bypass(&mut self) {
+        if !self.bypass.allowed || self.bypass.open {
             return;
         }
         if self.held() > 0 {
-            self.through.since = self.now;
+            self.bypass.since = self.now;
             return;
         }
-        let calm = self.now >= self.through.since + CALM;
-        let (limit, each) = self.through_limit();
+        let calm = self.now >= self.bypass.since + CALM;
+        let (limit, each) = self.bypass_limit();
         let below = u32::try_from(self.below.all()).unwrap_or(u32::MAX);
-        if calm && self.through.left == 0 && below < limit {
-            let through = &mut self.through;
-            (through.open, through.since) = (true, self.now);
-            (through.limit, through.each) = (limit, each);
-            self.out.passage = Some(Passage::Through { limit });
+        if calm && self.bypass.left == 0 && below < limit {
+            let bypass = &mut self.bypass;
+            (bypass.open, bypass.since) = (true, self.now);
+            (bypass.limit, bypass.each) = (limit, each);
+            self.out.passage = Some(Passage::Bypass { limit });
         }
     }
 
     /// Follows the rates of stations while packets go through.
-    pub(super) fn renew_through(&mut self) {
-        let (limit, each) = self.through_limit();
-        if self.through.open && limit != self.through.limit {
-            (self.through.limit, self.through.each) = (limit, each);
+    pub(super) fn renew_bypass(&mut self) {
+        let (limit, each) = self.bypass_limit();
+        if self.bypass.open && limit != self.bypass.limit {
+            (self.bypass.limit, self.bypass.each) = (limit, each);
             self.out.passage = Some(Passage::Limit(limit));
         }
     }
 
     /// The frames at which the window of the slowest station is full, and the airtime of each.
-    fn through_limit(&self) -> (u32, Span) {
+    fn bypass_limit(&self) -> (u32, Span) {
         let rates = self.peers.iter().filter(|(_, peer)| peer.present).filter_map(|(_, peer)| peer.rate());
         let each = rates.min().map_or(Span::ZERO, |rate| rate.time_for(PACKET));
         let frames = self.gate().0.as_nanos().div_ceil(each.as_nanos().max(1));

@@ -9,7 +9,7 @@ use super::{config, last_pq, millis, vr_beside_bulk};
 /// A world in which packets may go through, with the demand of 20 ms.
 fn world(rates: &[u64]) -> World {
     let mut world = World::new(config(last_pq()), rates);
-    world.engine.allow_through(world.now);
+    world.engine.allow_bypass(world.now);
     world.settle();
     world
 }
@@ -27,7 +27,7 @@ fn packets_that_would_not_wait_go_through_and_are_measured() {
     let mut world = world(&[65]);
     lone(&mut world, 3000);
     let counts = world.engine.counts();
-    assert!(world.is_through());
+    assert!(world.is_bypassed());
     assert_eq!((counts.arrived + counts.through, counts.through_ends), (600, 0));
     // Those of the first 50 ms had a verdict each.
     assert!((5..=12).contains(&counts.arrived), "{}", counts.arrived);
@@ -65,7 +65,7 @@ fn a_burst_ends_it_and_demands_are_kept() {
     assert!(frames <= most_frames + 1, "{frames} below with packets that go through, {most_frames} without");
     // It begins again once the load is over.
     through.pass(millis(1000));
-    assert!(through.is_through());
+    assert!(through.is_bypassed());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn packets_that_went_through_are_a_part_of_the_window() {
     for _ in 0..200 {
         world.send(1, 1, 1200, Some(0));
     }
-    assert!(!world.is_through());
+    assert!(!world.is_bypassed());
     let limit = world.frames_limit(rate);
     let below = world.most_frames;
     assert!(below <= limit + usize::from(WindowConfig::default().least_packets), "{below} of {limit}");
@@ -86,11 +86,11 @@ fn packets_that_went_through_are_a_part_of_the_window() {
     world.pass(millis(7));
     assert_eq!(world.held() + below, 200);
     world.pass(millis(440));
-    assert!(world.held() > 0 && world.held() + below < 200 && !world.is_through());
+    assert!(world.held() > 0 && world.held() + below < 200 && !world.is_bypassed());
     world.rates.insert(super::mac(1), rate);
     world.pass(millis(2000));
     assert_eq!(world.held(), 0);
-    assert!(world.is_through());
+    assert!(world.is_bypassed());
 }
 
 #[test]

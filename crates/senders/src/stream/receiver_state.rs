@@ -1,4 +1,4 @@
-//! A lane: the sender's state of one receiver.
+//! The sender's state of one receiver.
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -48,7 +48,7 @@ const LEAST_TARGET: f64 = 2.0;
 
 /// The state of one receiver.
 #[derive(Debug, Clone)]
-pub(super) struct Lane {
+pub(super) struct ReceiverState {
     pub(super) id: ReceiverId,
     pub(super) key: [u8; 16],
     pub(super) pacer: Pacer,
@@ -86,7 +86,7 @@ pub(super) struct Lane {
     pub(super) decided: Option<(u64, Decision)>,
 }
 
-impl Lane {
+impl ReceiverState {
     pub(super) fn new(id: ReceiverId, key: [u8; 16], demand: Option<Demand>, config: &StreamConfig) -> Self {
         Self {
             id,
@@ -329,16 +329,16 @@ mod tests {
         };
         let reason = |late: u64| {
             let demand = Demand::new(Span::from_millis(20));
-            let mut lane = Lane::new(ReceiverId(0), [0; 16], Some(demand), &config);
-            lane.heard = Some(at(0));
-            let demand = lane.demand.as_mut().expect("a demand");
+            let mut receiver = ReceiverState::new(ReceiverId(0), [0; 16], Some(demand), &config);
+            receiver.heard = Some(at(0));
+            let demand = receiver.demand.as_mut().expect("a demand");
             for number in 0..late {
                 demand.on_sent(at(100 * number), 1, at(100 * number), at(100 * number + 40));
                 demand.on_sample(at(100 * number + 60), Sample { sequence: number as u32, stamp: 0 });
             }
-            lane.target = config.target * demand.factor();
-            lane.level = Some(0.5 * lane.target);
-            lane.reason(at(0), Some(&allocation), &config)
+            receiver.target = config.target * demand.factor();
+            receiver.level = Some(0.5 * receiver.target);
+            receiver.reason(at(0), Some(&allocation), &config)
         };
         assert_eq!((reason(0), reason(3)), (Reason::Rising, Reason::Rising));
         // 0.8^4 is 0.41.
