@@ -38,6 +38,20 @@ fn offered_load_above_capacity_loses_the_difference() {
 }
 
 #[test]
+fn whole_aggregates_count_as_their_packets_do() {
+    for queue in ["fifo", "linux"] {
+        let text =
+            fast_link(queue, &(saturating("a", "down") + &saturating("b", "down").replace("udp", "other")));
+        // With rows of packets each is looked at.
+        let ((each, rows), whole) = (observed(&text), run(&text));
+        assert!(rows.packets.len() > 10_000, "{}", rows.packets.len());
+        assert_eq!(format!("{:?}", each.summary), format!("{:?}", whole.summary));
+        assert_eq!(format!("{:?}", each.wifi_latency), format!("{:?}", whole.wifi_latency));
+        assert_eq!(each.distributions, whole.distributions);
+    }
+}
+
+#[test]
 fn tcp_fills_a_clean_link() {
     let capacity = flow(&run(&fast_link("fifo", &saturating("a", "down"))), "udp").goodput_mbps;
     // An aggregate of 32 is 49.4 kB: with AIFS 43, mean backoff 67.5, preamble 40, SIFS and BlockAck 48 it takes 1517 us.
