@@ -76,7 +76,7 @@ layers() {
     # the language of conditions is the agent's
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs arguments" || bad=1
-    imports cli "units record report control scenario sim linux agent lab emulate runs console" || bad=1
+    imports cli "units record report senders control scenario sim linux agent lab emulate runs console" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab runs console" || bad=1
     # The product contains neither the studies nor their own dependencies.

@@ -5,6 +5,7 @@
 //! contain them: `airbound` starts the program `airbound-studies`.
 
 pub mod command;
+pub mod doctor;
 mod draws;
 #[cfg(target_os = "linux")]
 pub mod lab;

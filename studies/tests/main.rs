@@ -1,5 +1,6 @@
 //! The tests of the studies: one program, which links once.
 
+mod doctor;
 mod ladder;
 mod place;
 mod program;

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod agent;
 #[cfg(target_os = "linux")]
+pub(crate) mod doctor;
+#[cfg(target_os = "linux")]
 pub(crate) mod emulate;
 mod help;
 #[cfg(target_os = "linux")]
@@ -37,7 +39,7 @@ Examples:
   airbound check my.toml                         errors of a scenario, and its defaults
 
 reproduce, validate, lab demo and lab faults are commands of the program airbound-studies, relay of airbound-relay, \
-room and allocator of airbound-room: the one beside this program, else the one on PATH. lab, emulate, agent and relay exist on \
+room and allocator of airbound-room: the one beside this program, else the one on PATH. lab, emulate, doctor, agent and relay exist on \
 Linux only.
 
 Exit codes:
@@ -88,6 +90,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Find out whether latency demands can be met, and what would have to change
     Plan(Plan),
+    /// Find out why a program stutters on this machine's Wi-Fi
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Doctor),
     /// Choose the parameters of Law
     #[command(subcommand)]
     Law(Law),

@@ -12,6 +12,7 @@
 //! | [`segments`] | TCP segments that pass such a device as one packet |
 //! | [`internet`] | their way out |
 //! | [`udp`], [`qdisc`] | UDP in batches, with receive stamps and times of sending |
+//! | [`pings`] | round trips without privileges, the gateway |
 //! | [`service`] | a journal's file, metrics over HTTP |
 //! | [`privileges`] | dropping capabilities, reading trusted files |
 //! | [`probe`] | features of this kernel and driver, with evidence |
@@ -36,6 +37,7 @@ pub mod nfqueue;
 pub mod nftables;
 pub mod nl80211;
 pub mod packet;
+pub mod pings;
 pub mod privileges;
 pub mod probe;
 pub mod qdisc;

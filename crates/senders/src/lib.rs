@@ -7,6 +7,7 @@
 //! | [`rtp`] | real-time media: Google congestion control, forward error correction, retransmission on request |
 //! | [`allocation`] | low-delay rate allocation from the aggregation level that receivers see |
 //! | [`stream`] | the two ends of an application's stream under that allocation: feedback, pacing, reasons |
+//! | [`diagnosis`] | why a program stutters, from round trips and counters of its machine |
 //! | [`conference`] | bitrates of a conference over a forwarding server: Plum and its comparison schemes |
 //!
 //! # Contract
@@ -48,6 +49,7 @@
 pub mod allocation;
 pub mod conference;
 pub mod congestion;
+pub mod diagnosis;
 pub mod rtp;
 pub mod stream;
 pub mod tcp;

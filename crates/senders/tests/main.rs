@@ -6,6 +6,7 @@ mod allocation_ops;
 mod allocation_reports;
 mod conference_cone;
 mod conference_optimum;
+mod diagnosis;
 mod gcc;
 mod gcc_pacer;
 mod plum;

@@ -25,6 +25,9 @@ pub(super) enum Command {
     /// Check how often the verdict of a comparison is right
     #[command(hide = true)]
     Verdict(Set),
+    /// Check how often the doctor names the right cause
+    #[command(hide = true)]
+    Doctor(Patients),
     /// Studies in the laboratory
     #[command(subcommand)]
     Lab(Lab),
@@ -51,6 +54,23 @@ pub(super) struct LabBuild {
     /// Cache folder for packages and builds [default: airbound/lab in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
+}
+
+/// Links with an injected cause, and healthy ones.
+#[derive(Debug, Args)]
+pub(super) struct Patients {
+    /// Links with a cause, the nine causes in turn
+    #[arg(long, value_name = "N", default_value_t = 180)]
+    pub(super) causes: u32,
+    /// Links without one
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(super) healthy: u32,
+    /// Name of the set; thresholds were looked at on 1
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) seed: u64,
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
 }
 
 /// Random networks, judged twice.

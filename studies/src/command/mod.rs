@@ -1,6 +1,7 @@
 //! The program `airbound-studies`: commands, arguments, errors.
 
 mod args;
+mod doctor;
 mod error;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -38,6 +39,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         Command::Validate(validate) => validate::validate(&validate, verbosity),
         Command::Verdict(set) => verdict::verdict(&set, verbosity),
+        Command::Doctor(patients) => doctor::doctor_set(&patients, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),
         #[cfg(target_os = "linux")]

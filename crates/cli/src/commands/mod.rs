@@ -7,6 +7,8 @@ mod check;
 mod compare;
 mod demo;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod explain;
 mod init;
@@ -78,6 +80,8 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         }
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, host, verbosity),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(doctor) => doctor::doctor(&doctor, verbosity),
         #[cfg(target_os = "linux")]
         Command::Emulate(emulate) => emulate::emulate(*emulate, verbosity),
         #[cfg(target_os = "linux")]

@@ -5,6 +5,8 @@ mod capture;
 mod commands;
 mod conferences;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod golden;
 mod groups;

@@ -1,5 +1,6 @@
 //! Wi-Fi interfaces, radios, stations and settings through nl80211 (kernel include/uapi/linux/nl80211.h).
 
+mod rest;
 mod settings;
 mod station;
 mod survey;
@@ -9,6 +10,7 @@ use crate::netlink::generic::{Family, HEADER};
 use crate::netlink::message::{Attributes, DUMP};
 use crate::{LinuxError, MacAddress};
 
+pub use rest::{ScanEvent, Scans};
 pub use settings::{Band, BitrateMask, Switch, TidConfig, TidRate};
 pub use station::{Bitrate, Station, TidCounters, TxqCounters};
 pub use survey::Survey;
@@ -25,8 +27,12 @@ pub(crate) mod command {
     pub(super) const SET_STATION: u8 = 18;
     pub(crate) const NEW_STATION: u8 = 19;
     pub(crate) const DEL_STATION: u8 = 20;
+    pub(super) const TRIGGER_SCAN: u8 = 33;
+    pub(super) const NEW_SCAN_RESULTS: u8 = 34;
+    pub(super) const SCAN_ABORTED: u8 = 35;
     pub(super) const GET_SURVEY: u8 = 50;
     pub(super) const SET_TX_BITRATE_MASK: u8 = 57;
+    pub(super) const GET_POWER_SAVE: u8 = 62;
     pub(super) const SET_TID_CONFIG: u8 = 137;
 }
 
@@ -47,6 +53,7 @@ pub(crate) mod attribute {
     pub(super) const FOUR_ADDRESSES: u16 = 83;
     pub(super) const SURVEY_INFO: u16 = 84;
     pub(super) const TX_RATES: u16 = 90;
+    pub(super) const PS_STATE: u16 = 93;
     pub(super) const CHANNEL_WIDTH: u16 = 159;
     pub(super) const SPLIT_WIPHY_DUMP: u16 = 174;
     pub(super) const EXT_FEATURES: u16 = 217;

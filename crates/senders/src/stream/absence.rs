@@ -56,7 +56,13 @@ pub(super) struct AbsenceDetector {
     packets: f64,
     time: f64,
     gap: Option<Gap>,
-    /// Begins and lengths of the last absences; the newest first.
+    absences: Absences,
+}
+
+/// The last absences, from which their period follows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Absences {
+    /// Begins and lengths; the newest first.
     found: [Option<(Instant, Span)>; KEPT],
 }
 
@@ -86,15 +92,27 @@ impl AbsenceDetector {
         if gap.missing > 0.0 {
             return false;
         }
-        let found = (gap.begin, gap.length);
+        self.absences.add(gap.begin, gap.length);
         self.gap = None;
-        self.found.rotate_right(1);
-        self.found[0] = Some(found);
         true
     }
 
     /// The period of absences; `None` if there is none, or if it has ended.
     pub(super) fn absence(&self, now: Instant) -> Option<Absence> {
+        self.absences.period(now)
+    }
+}
+
+impl Absences {
+    /// Adds an absence, which began after those before it.
+    pub fn add(&mut self, begin: Instant, length: Span) {
+        self.found.rotate_right(1);
+        self.found[0] = Some((begin, length));
+    }
+
+    /// The steady period of the last six; `None` if there is none, or if it has ended at `now`.
+    #[must_use]
+    pub fn period(&self, now: Instant) -> Option<Absence> {
         let mut found = [(Instant::ZERO, Span::ZERO); KEPT];
         for (to, from) in found.iter_mut().zip(&self.found) {
             *to = (*from)?;

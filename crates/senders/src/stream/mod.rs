@@ -68,7 +68,7 @@ mod receiver_state;
 mod sender;
 mod stamps;
 
-pub use absence::Absence;
+pub use absence::{Absence, Absences};
 pub use config::{ReceiverConfig, StreamConfig};
 pub use demand::Sample;
 pub use error::{Refusal, StreamError};

@@ -1,0 +1,85 @@
+//! The cause: the first of the rules that holds, from what is known best to what is inferred.
+
+use super::figures::{FEWEST, Figures, HALF, RETRIES, SICK, WEAK};
+use super::series::share;
+use super::words::words;
+use super::{Cause, Diagnosis, Observations, Side};
+
+/// Times as many of the sparse probes as of the dense ones are delayed by sleep; of the far ones as of the near ones by a wire.
+const MORE_OFTEN: f64 = 3.0;
+/// Concentration of arrivals on the beacons: that of arrivals spread over a third of the interval between them.
+const ON_BEACONS: f64 = 0.8;
+/// Share of the time that a machine may stall.
+const STALLED: f64 = 0.01;
+
+/// Finds the cause of what a user sees. Takes any observations; those that are empty or missing lead to [`Cause::Healthy`] or to less
+/// certain answers, and [`Diagnosis::missing`] says so.
+#[must_use]
+pub fn diagnose(seen: &Observations) -> Diagnosis {
+    let figures = Figures::of(seen);
+    let cause = figures.cause(seen);
+    words(cause, &figures, seen)
+}
+
+impl Figures {
+    fn cause(&self, seen: &Observations) -> Cause {
+        let near = self.near.late();
+        // A scan is short and rare, and known as such.
+        if near >= FEWEST && self.in_scans >= HALF {
+            return Cause::Scan;
+        }
+        let (dense, sparse) = self.asleep;
+        let may_sleep = seen.side == Side::AccessPoint || seen.power_save != Some(false);
+        // Dense probes keep a radio awake that they come from, and one that stays awake for a while after a frame.
+        let waits = sparse >= MORE_OFTEN * dense || self.on_beacons >= ON_BEACONS;
+        if may_sleep && sparse >= HALF && waits {
+            return Cause::Sleep;
+        }
+        let late = self.near.late_share();
+        let is_busy =
+            self.own.is_some_and(|own| own >= HALF) || self.others.is_some_and(|others| others >= HALF);
+        let is_beyond = self.beyond_count >= FEWEST && self.beyond >= SICK;
+        let is_first = is_beyond && !is_busy && self.beyond >= MORE_OFTEN * late;
+        if near >= FEWEST && late >= SICK && !is_first {
+            // Without a radio the near way is a wire, too.
+            return if seen.side == Side::Wired { Cause::Wire } else { self.of_the_air() };
+        }
+        if is_beyond {
+            return Cause::Wire;
+        }
+        if self.stalled >= STALLED || seen.unread > 0 || seen.stutters {
+            return Cause::Program;
+        }
+        Cause::Healthy
+    }
+
+    /// The cause of late probes on the Wi-Fi link that neither scan nor sleep explains.
+    fn of_the_air(&self) -> Cause {
+        let closed = self.held >= HALF;
+        if self.period.is_some() {
+            return Cause::Away;
+        }
+        let (others, own) = (self.others.unwrap_or(0.0), self.own.unwrap_or(0.0));
+        let retries = self.retries.unwrap_or(0.0);
+        let is_weak = self.signal.is_some_and(|signal| signal <= WEAK);
+        let is_contended = others >= HALF && others > own;
+        if is_weak && !(is_contended && retries < RETRIES) {
+            return Cause::WeakSignal;
+        }
+        let waits = self.standing >= HALF || self.backlog.is_some_and(|share| share >= HALF);
+        if own > others && (own >= HALF || (waits && retries < RETRIES)) {
+            return Cause::Queue;
+        }
+        if is_contended {
+            return Cause::Contention;
+        }
+        // What is lost on the air without a queue was given up after many tries.
+        if retries >= RETRIES || share(self.near.lost(), self.near.delays.len()) >= SICK && !waits {
+            return Cause::Retries;
+        }
+        if closed && self.episodes.iter().filter(|episode| episode.is_held).count() >= FEWEST {
+            return Cause::Away;
+        }
+        if waits { Cause::Queue } else { Cause::Unknown }
+    }
+}

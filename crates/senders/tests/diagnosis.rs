@@ -1,0 +1,153 @@
+//! The doctor's answers to observations made by hand, one for each cause.
+
+use airbound_senders::diagnosis::{
+    Cause, Counters, Diagnosis, Observations, Probe, Side, diagnose, schedule,
+};
+use airbound_units::{Instant, Span};
+
+const LENGTH: Span = Span::from_secs(30);
+
+fn at(seconds: f64) -> Instant {
+    Instant::ZERO + Span::from_secs_f64(seconds)
+}
+
+/// Probes for 30 s with the round trips of `time(ms of sending)` in ms, near and far; `None` for lost.
+fn probed(near: impl Fn(f64) -> Option<f64>, far: impl Fn(f64) -> Option<f64>) -> Observations {
+    let mut seen = Observations { power_save: Some(true), ..Observations::default() };
+    for (after, turn) in schedule(LENGTH) {
+        let probe = |time: Option<f64>| Probe {
+            sent: Instant::ZERO + after,
+            round_trip: time.map(|millis| Span::from_secs_f64(millis / 1000.0)),
+        };
+        if turn.near {
+            seen.near.push(probe(near(after.as_millis_f64())));
+        }
+        if turn.far {
+            seen.far.push(probe(far(after.as_millis_f64())));
+        }
+    }
+    seen.counters = vec![Counters::default(), counted(-50.0, 0.05, 0.1, 0.05)];
+    seen
+}
+
+/// Counters after 30 s: signal, retries for each frame, shares of the time that all and this network held the channel.
+fn counted(signal: f64, retries: f64, busy: f64, own: f64) -> Counters {
+    let first = Counters { signal: Some(signal), ..Counters::default() };
+    Counters {
+        at: at(30.0),
+        sent: Some(1000),
+        retries: Some((1000.0 * retries) as u64),
+        on_channel: Some(LENGTH),
+        busy: Some(LENGTH.mul_f64(busy)),
+        own: Some(LENGTH.mul_f64(own)),
+        ..first
+    }
+}
+
+fn with(mut seen: Observations, counters: Counters) -> Observations {
+    let zero = Some(Span::ZERO);
+    let first =
+        Counters { sent: Some(0), retries: Some(0), on_channel: zero, busy: zero, own: zero, ..counters };
+    seen.counters = vec![Counters { at: at(0.0), ..first }, counters];
+    seen
+}
+
+/// The rest of an absence of `length` ms at every `period` ms, else 2 ms.
+fn away(period: f64, length: f64) -> impl Fn(f64) -> Option<f64> {
+    move |ms| Some(2.0 + (length - ms % period).max(0.0))
+}
+
+fn quick(_: f64) -> Option<f64> {
+    Some(2.0)
+}
+
+/// One probe of `n`, at no period, takes 40 ms.
+fn now_and_then(n: u64) -> impl Fn(f64) -> Option<f64> {
+    let drawn = |number: u64| {
+        (number.wrapping_mul(6_364_136_223_846_793_005) ^ 0x9e37_79b9_7f4a_7c15).rotate_left(23)
+    };
+    let mixed = move |number| drawn(drawn(number)) >> 33;
+    move |ms| Some(if mixed((ms / 10.0) as u64).is_multiple_of(n) { 40.0 } else { 2.0 })
+}
+
+#[track_caller]
+fn says(seen: &Observations, cause: Cause) -> Diagnosis {
+    let found = diagnose(seen);
+    assert_eq!(found.cause, cause, "{found:#?}");
+    assert!(found.sentence.split_whitespace().count() <= 20, "{}", found.sentence);
+    assert!(found.advice.matches(". ").count() == 0 && found.advice.ends_with('.'), "{}", found.advice);
+    found
+}
+
+#[test]
+fn a_link_without_trouble_is_healthy() {
+    says(&probed(quick, |_| Some(30.0)), Cause::Healthy);
+    says(&Observations::default(), Cause::Healthy);
+}
+
+#[test]
+fn late_probes_in_scans_are_those_of_scans() {
+    let mut seen = probed(away(9000.0, 120.0), away(9000.0, 120.0));
+    seen.scans =
+        (0..4).map(|number| (at(9.0 * f64::from(number)), at(9.0 * f64::from(number) + 0.12))).collect();
+    let found = says(&seen, Cause::Scan);
+    assert!(
+        found.evidence.iter().any(|row| row.what == "scan" && row.value == "9.0 s after the start, 120 ms")
+    );
+    // The same without a scan that this machine knows of.
+    seen.scans.clear();
+    says(&seen, Cause::Away);
+}
+
+#[test]
+fn who_sleeps_waits_after_a_pause_only() {
+    let sleeps = |ms: f64| Some(if ms > 22_500.0 { 2.0 + 102.4 - ms % 102.4 } else { 2.0 });
+    let mut seen = probed(sleeps, quick);
+    says(&seen, Cause::Sleep);
+    seen.power_save = Some(false);
+    assert_ne!(diagnose(&seen).cause, Cause::Sleep);
+    // A station that an access point probes stays asleep: all wait for the beacons.
+    let asleep = |ms: f64| Some(2.0 + 102.4 - ms % 102.4);
+    says(&Observations { side: Side::AccessPoint, power_save: None, ..probed(asleep, quick) }, Cause::Sleep);
+}
+
+#[test]
+fn a_period_is_named_with_its_length() {
+    let found = says(&probed(away(524.288, 64.0), away(524.288, 64.0)), Cause::Away);
+    assert!(found.sentence.starts_with("A radio leaves the channel every 524 ms for "), "{}", found.sentence);
+}
+
+#[test]
+fn counters_tell_causes_of_the_air_apart() {
+    let late = || probed(now_and_then(20), now_and_then(20));
+    says(&with(late(), counted(-50.0, 0.1, 0.8, 0.1)), Cause::Contention);
+    says(&with(late(), counted(-50.0, 0.6, 0.3, 0.1)), Cause::Retries);
+    says(&with(late(), counted(-80.0, 0.6, 0.3, 0.1)), Cause::WeakSignal);
+    says(&with(late(), counted(-50.0, 0.1, 0.9, 0.8)), Cause::Queue);
+    says(&with(late(), counted(-50.0, 0.1, 0.2, 0.1)), Cause::Unknown);
+    // Nothing answers on a full channel.
+    says(&with(probed(|_| None, |_| None), counted(-50.0, 0.1, 0.9, 0.0)), Cause::Contention);
+}
+
+#[test]
+fn loss_beyond_the_gateway_is_the_wires() {
+    let lossy = |ms: f64| (ms as u64 % 700 >= 60).then_some(30.0);
+    says(&probed(quick, lossy), Cause::Wire);
+    // A gateway that answers no echo requests is not judged.
+    let found = says(&probed(|_| None, |_| Some(30.0)), Cause::Healthy);
+    assert!(found.missing[0].starts_with("no probe of the near end was answered"), "{:?}", found.missing);
+    let found = says(&Observations { side: Side::Wired, ..probed(now_and_then(20), quick) }, Cause::Wire);
+    assert!(found.sentence.contains("to the gateway"), "{}", found.sentence);
+}
+
+#[test]
+fn a_machine_that_stalls_blames_no_network() {
+    let stall = Span::from_millis(120);
+    let mut seen = probed(away(2000.0, 120.0), away(2000.0, 120.0));
+    seen.stalls = (0..15).map(|number| (at(2.0 * f64::from(number)), stall)).collect();
+    let found = says(&seen, Cause::Program);
+    assert!(found.sentence.contains("120 ms"), "{}", found.sentence);
+    let well = probed(quick, quick);
+    says(&Observations { unread: 3, ..well.clone() }, Cause::Program);
+    says(&Observations { stutters: true, ..well }, Cause::Program);
+}
