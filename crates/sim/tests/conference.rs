@@ -176,7 +176,7 @@ fn each_rule_for_the_rate_carries_a_session_and_a_fixed_rate_adapts_to_nothing()
         assert!((15.0..20.1).contains(&wide), "{name}: {wide}");
     }
     let narrow = ["gcc", "fixed"].map(|rule| with(rule, "0 9\n").mean_down());
-    assert!(narrow[1] < 0.5 * narrow[0], "{narrow:?}");
+    assert!(narrow[1] < 0.7 * narrow[0], "{narrow:?}");
 }
 
 #[test]
