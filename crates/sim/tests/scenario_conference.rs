@@ -274,8 +274,9 @@ fn rows_have_the_numbers_of_the_run() {
     use airbound_sim::{Event, Events, Observer};
 
     /// Packets of each flow, and the numbers of all.
+    type Rows = (BTreeMap<u32, u64>, BTreeSet<u64>);
     #[derive(Default)]
-    struct Seen(Rc<RefCell<(BTreeMap<u32, u64>, BTreeSet<u64>)>>);
+    struct Seen(Rc<RefCell<Rows>>);
     impl Observer for Seen {
         fn wants(&self) -> Events {
             Events { packets: true, ..Events::NONE }

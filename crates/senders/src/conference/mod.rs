@@ -68,6 +68,7 @@ sessions! {
     "scalable layers, estimates that may be lower bounds, dwell times" "room": Room(RoomConfig);
 }
 
+#[expect(clippy::derivable_impls, reason = "the table of kinds makes the enum")]
 impl Default for ConferenceConfig {
     fn default() -> Self {
         Self::Plain

@@ -90,6 +90,7 @@ controls! { ($)
     "TCP BBR" "bbr": Bbr(Box<Bbr>), |start| Box::new(Bbr::new(start.mss, start.initial_window, start.seed));
 }
 
+#[expect(clippy::derivable_impls, reason = "the table of kinds makes the enum")]
 impl Default for Congestion {
     fn default() -> Self {
         Self::Cubic
