@@ -24,7 +24,7 @@ impl Opened {
     /// The names of the schemes of a comparison for which `asked` names none, or `all`.
     ///
     /// Without names these are the `schemes` of the scenario. Where they are the default, those are added that are made for its
-    /// traffic: `last-pq` for latency demands, `law` for real-time video, `wqm` for transfers. `all` are all queues and `law`, or the
+    /// traffic: `last-pq` for latency demands (of a session also with `plum`), `law` for real-time video, `wqm` for transfers. `all` are all queues and `law`, or the
     /// policies of a conference. What the scenario cannot be run with is left out of what is added.
     #[must_use]
     pub fn compared(&self, asked: &[String]) -> Vec<String> {
@@ -42,7 +42,15 @@ impl Opened {
             return asked.to_vec();
         }
         let mut names = own.clone();
-        if *own == DEFAULT_SCHEMES {
+        if let Some(session) = &self.scenario.session {
+            // A queue that keeps demands, beside the policies of bitrates and together with Plum's.
+            let demands = session.clients.iter().map(|client| &client.demand);
+            let mut demands = demands.chain(self.scenario.flows.iter().map(|flow| &flow.demand));
+            if *own == session.usual_schemes() && demands.any(Option::is_some) {
+                let made = ["last-pq", "last-pq+plum"].map(str::to_owned);
+                names.extend(made.into_iter().filter(|name| self.can_run(name)));
+            }
+        } else if *own == DEFAULT_SCHEMES {
             let made = MADE_FOR.iter().filter(|(_, is_about)| self.scenario.flows.iter().any(is_about));
             names.extend(made.map(|(name, _)| (*name).to_owned()).filter(|name| self.can_run(name)));
         }

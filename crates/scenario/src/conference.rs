@@ -236,7 +236,8 @@ impl Conference {
     }
 
     /// The schemes of a comparison that names none.
-    pub(super) fn usual_schemes(&self) -> &'static [&'static str] {
+    #[must_use]
+    pub fn usual_schemes(&self) -> &'static [&'static str] {
         if self.congestion.is_media_rate() { OVER_OTHERS } else { OVER_TCP }
     }
 

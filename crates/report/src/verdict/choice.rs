@@ -50,6 +50,7 @@ fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
     // The default first: it is chosen among equals.
     let mut candidates: Vec<&Judged> = schemes.iter().filter(|judged| !judged.demands.is_empty()).collect();
     candidates.sort_by_key(|judged| !is_default(judged));
+    let (candidates, left_out) = runnable(comparison, candidates);
     let keepers: Vec<&Judged> = candidates.iter().copied().filter(|judged| judged.keeps_all()).collect();
     let (candidates, keepers) = (playable(candidates), playable(keepers));
     let least = keepers.iter().map(|judged| largest(&judged.costs)).fold(f64::INFINITY, f64::min);
@@ -84,7 +85,30 @@ fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
     lines.extend(others(&keepers, chosen));
     lines.extend(nearly(schemes, chosen));
     lines.extend(named(comparison, &chosen.scheme, &chosen.costs));
+    lines.extend(left_out);
     Some(Choice { scheme: Some(chosen.scheme.clone()), sentence, lines, ..empty(chosen.keeping, "demand") })
+}
+
+/// Those that the network's cards can run, or all if there is no other; and a line on those that are left out.
+fn runnable<'a>(comparison: &Comparison, all: Vec<&'a Judged>) -> (Vec<&'a Judged>, Option<String>) {
+    let is_out = |judged: &&Judged| needs_rates(comparison, &judged.scheme);
+    let (out, able): (Vec<&Judged>, Vec<&Judged>) = all.iter().copied().partition(is_out);
+    if out.is_empty() || able.is_empty() {
+        return (all, None);
+    }
+    let names: Vec<String> = out.iter().map(|judged| judged.scheme.clone()).collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    let line = format!(
+        "{} {verb} left out: cards such as this network's keep rates and retries in their firmware.",
+        listed(&names, MOST_NAMES)
+    );
+    (able, Some(line))
+}
+
+/// Whether a scheme decides the rate of each frame on cards whose firmware does.
+fn needs_rates(comparison: &Comparison, scheme: &str) -> bool {
+    comparison.facts.site.has_rates_in_firmware
+        && comparison.summaries_of(scheme).any(|run| run.scheme.rate == "law")
 }
 
 /// Those that are playable, or all if none is.
@@ -230,8 +254,7 @@ fn spoiled(comparison: &Comparison, scheme: &str) -> Option<String> {
 /// Lines on hardware where the scheme does less, and on a single seed.
 fn restrictions(comparison: &Comparison, scheme: &str) -> Vec<String> {
     let mut lines = Vec::new();
-    let runs = || comparison.summaries_of(scheme);
-    if comparison.facts.site.has_rates_in_firmware && runs().any(|run| run.scheme.rate == "law") {
+    if needs_rates(comparison, scheme) {
         lines.push(format!(
             "{scheme} sets rate and retries of each frame, which cards such as this network's keep in their firmware: \
              there only its queue works."
@@ -378,15 +401,17 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_that_the_hardware_cannot_run_is_chosen_with_that_sentence() {
+    fn a_scheme_that_the_hardware_cannot_run_is_not_chosen() {
         let law = |name: &str, p95| made(name, p95, 100.0).rate(name);
         let in_firmware = |has_rates_in_firmware| {
             let site = crate::facts::Site { has_rates_in_firmware, ..Default::default() };
             let facts = crate::facts::Facts { site, ..Default::default() };
             let all = vec![law("linux", 30.0), law("law", 9.0)];
-            chosen(&compared(all, "vr", "linux").with_facts(facts)).lines
+            chosen(&compared(all, "vr", "linux").with_facts(facts))
         };
-        assert!(in_firmware(true).iter().any(|line| line.contains("in their firmware")));
-        assert!(!in_firmware(false).iter().any(|line| line.contains("in their firmware")));
+        let says = |choice: &Choice| choice.lines.iter().any(|line| line.contains("in their firmware"));
+        let (firmware, driver) = (in_firmware(true), in_firmware(false));
+        assert_eq!((firmware.scheme.as_deref(), driver.scheme.as_deref()), (Some("linux"), Some("law")));
+        assert!(says(&firmware) && !says(&driver), "{:?} {:?}", firmware.lines, driver.lines);
     }
 }

@@ -8,8 +8,9 @@ use airbound_record::RunInfo;
 use airbound_scenario::{Scenario, Traffic};
 use airbound_sim::{Kind, Packet};
 
-/// The server's first port, and the number of ports for the connections of a flow, one after the other.
-const SERVER_PORT: u16 = 5_000;
+/// The server's first port, and the number of ports for the connections of a flow, one after the other. No protocol that Wireshark 4
+/// knows is at home there: behind TCP's port 5000 it would look for GSM.
+const SERVER_PORT: u16 = 50_000;
 const SERVER_PORTS: u64 = 5_000;
 /// Bytes of IPv4 and TCP headers with timestamps on each segment.
 const HEADERS: u64 = 52;

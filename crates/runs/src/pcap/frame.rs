@@ -23,10 +23,10 @@ const TO_ACCESS_POINT: u8 = 0x01;
 const RETRY: u8 = 0x08;
 /// Octets kept behind the headers of a cut frame: as many as an FCS has.
 const SPARE: usize = 4;
-/// The first port of a flow; the flow's number is added.
-const PORT: u16 = 10_000;
+/// The first port of a flow; the flow's number is added. As the server's it is nobody's.
+const PORT: u16 = 61_000;
 /// The server's port of datagrams.
-const SERVER_PORT: u16 = 5_000;
+const SERVER_PORT: u16 = 50_000;
 /// Factor of the window, as a power of two (RFC 7323): the largest, so that no window looks full.
 const WINDOW_SCALE: u8 = 14;
 /// Largest segment over Ethernet's 1500 B.

@@ -147,8 +147,13 @@ impl Plan {
             Answer::Yes => {
                 let more = self.headroom.map(|share| {
                     let more = if share >= MOST_HEADROOM { "at least " } else { "" };
-                    let (rate, share) = (share * offered, percent(share));
-                    format!(", and {more}{rate:.0} Mb/s ({more}{share}) more could be carried in time")
+                    let (rate, percents) = (share * offered, percent(share));
+                    let digits = usize::from(rate < 10.0);
+                    if share < 0.01 {
+                        "; more of these flows would be late".to_owned()
+                    } else {
+                        format!(", and {more}{rate:.digits$} Mb/s ({more}{percents}) more could be carried in time")
+                    }
                 });
                 lines.push(format!(
                     "yes: all demands can be met; {} of the airtime is left{}",

@@ -9,7 +9,7 @@ use super::hystart::HystartKind;
 use super::reno::Reno;
 use super::{AckEvent, CongestionControl, CustomControl, MAX_WINDOW, UNSET_THRESHOLD, Window};
 
-/// What a control may know of its connection at the start.
+/// Facts that a control may know of its connection at the start.
 pub(crate) struct Start {
     /// Payload of a full segment, in bytes.
     pub(crate) mss: u32,
