@@ -25,9 +25,9 @@
 # same way. No error and no warning.
 #
 # Why it matters: an SdpOffer is what a signalling process takes from HTTP and hands to the process
-# with the media, as text or by serde (which is the same text). The answer then has mode 0 for a payload
-# type that was offered with mode 1; RFC 6184 (8.2.2) allows an answer to keep the mode or to drop
-# the payload type. It depends on where a browser puts a parameter. Pass the text on as it came.
+# with the media, as text or by serde (the same text). The answer then has mode 0 for a payload type
+# that was offered with mode 1; RFC 6184 (8.2.2) lets an answer keep the mode or drop the type. It
+# depends on where a browser puts a parameter. Pass the text on as it came.
 #
 # Needs: cargo and rustc (1.89 or later), a C compiler. 2 min on two cores, nearly all of it to
 # compile (15 min on a busy machine).
