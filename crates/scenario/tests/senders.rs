@@ -12,7 +12,7 @@ fn a_session_takes_each_sender_with_its_keys() {
         )
     };
     for good in
-        ["\"reno\"", "\"fixed\"", "{ kind = \"gcc\", probing = false }", "{ kind = \"bbr\", mss = 1000 }"]
+        ["\"reno\"", "\"fixed\"", "{ kind = \"gcc\", probing = false }", "{ kind = \"bbr\", mss = \"1000 B\" }"]
     {
         let scenario = Scenario::parse(&session(good), "test.toml", &Overrides::none()).expect(good);
         scenario.session.expect("a session").transport().expect(good);
