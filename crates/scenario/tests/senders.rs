@@ -11,9 +11,12 @@ fn a_session_takes_each_sender_with_its_keys() {
             "duration = \"2 s\"\n[session]\ncongestion = {congestion}\n[[session.client]]\nname = \"a\"\ncount = 3\nrate = \"9 Mbit/s\"\n"
         )
     };
-    for good in
-        ["\"reno\"", "\"fixed\"", "{ kind = \"gcc\", probing = false }", "{ kind = \"bbr\", mss = \"1000 B\" }"]
-    {
+    for good in [
+        "\"reno\"",
+        "\"fixed\"",
+        "{ kind = \"gcc\", probing = false }",
+        "{ kind = \"bbr\", mss = \"1000 B\" }",
+    ] {
         let scenario = Scenario::parse(&session(good), "test.toml", &Overrides::none()).expect(good);
         scenario.session.expect("a session").transport().expect(good);
     }
