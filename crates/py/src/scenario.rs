@@ -16,7 +16,7 @@ pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
     airbound_scenario::shipped().iter().map(|scenario| (scenario.name, scenario.title())).collect()
 }
 
-/// The words that a scenario may choose from, by chapter: each with its meaning.
+/// The words that a scenario may choose from, such as ``"queues"``: pairs of name and meaning.
 #[pyfunction]
 pub(crate) fn catalogue() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
     scenario::catalogue().into_iter().map(|chapter| (chapter.name, chapter.words)).collect()

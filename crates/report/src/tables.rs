@@ -502,12 +502,12 @@ impl Comparison {
         Some(grid)
     }
 
-    /// Text for a terminal, at most `width` columns wide: the verdict, the headline and the costs, or all flows of a single scheme, or all networks.
+    /// Text for a terminal, at most `width` columns wide: the verdict, the headline and the costs, or all flows of a single scheme; all networks.
     #[must_use]
     pub fn to_text(&self, width: u16) -> String {
         let mut grids = vec![self.headline()];
         let networks = self.networks();
-        if networks.is_none() && self.schemes.len() == 1 && self.flows.all().len() > 1 {
+        if self.schemes.len() == 1 && self.flows.all().len() > 1 {
             grids.push(self.every_flow());
         } else if let Some(headline) = grids.first_mut() {
             let notes = [headline.note.clone(), self.folded_note()];

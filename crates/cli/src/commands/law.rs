@@ -152,10 +152,14 @@ fn measured(chosen: &ChosenBound, choose: &ChooseBound) -> Grid {
             .to_vec(),
         rows: chosen.trials.iter().map(row).collect(),
         note: format!(
-            "{choice}: write limit-q = \"{:.1} ms\". With {runs} that the choice does not know it loses {}.\n\
-             At most: the mean over the seeds and twice its standard error.",
+            "{choice}: write limit-q = \"{:.1} ms\". With {runs} more it loses {}.\n{}",
             best.limit_q_ms,
-            percent(chosen.fresh.loss_rate)
+            percent(chosen.fresh.loss_rate),
+            if seeds == 1 {
+                "One seed tells no error: \"at most\" is the loss itself; --seeds 10 tells it."
+            } else {
+                "At most: the mean over the seeds and twice its standard error."
+            }
         ),
     }
 }
