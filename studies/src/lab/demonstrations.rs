@@ -136,12 +136,13 @@ impl Demonstration {
 }
 
 /// Seconds of a run say less than its full length: a first look judges each aim but that of the cost with a quarter of slack, the
-/// simulator beside the agent with a half, and shows it.
+/// simulator beside the agent with as much again, and shows it.
 #[must_use]
 pub fn first_look(row: ValidationRow) -> ValidationRow {
     const SLACK: f64 = 1.25;
-    // Two short runs are compared. Medians of three like TCP flows differ by 8 % within one, and move by 6 points with the agent's build.
-    const APART: f64 = 1.5;
+    // Two short runs are compared. Medians of three like TCP flows differ by 8 % within one, and move by 6 points with the agent's build;
+    // goodput of the same rows lay 13.0 and 15.4 % apart in two builds of one source.
+    const APART: f64 = 2.0;
     let (Some(aim), Some(tolerance)) = (row.reference, row.tolerance) else { return row };
     if row.metric == COST {
         return ValidationRow::judged(row.id, row.metric, row.unit, None, row.measured, None, row.note);
@@ -478,7 +479,7 @@ mod tests {
         assert_eq!(judge((8.0, Tolerance::AtMost), 10.1), Some(false));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 4.1), Some(true));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 3.9), Some(false));
-        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.4), Some(true));
-        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.6), Some(false));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.9), Some(true));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 12.1), Some(false));
     }
 }
