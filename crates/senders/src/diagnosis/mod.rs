@@ -14,7 +14,7 @@
 //! use airbound_senders::diagnosis::{Cause, Observations, Probe, diagnose};
 //! use airbound_units::{Instant, Span};
 //!
-//! let probe = |number| Probe {
+//! let probe = |number: u64| Probe {
 //!     sent: Instant::ZERO + Span::from_millis(20 * number),
 //!     round_trip: Some(Span::from_millis(2)),
 //! };
