@@ -79,7 +79,7 @@ impl SessionRun {
             flows.extend(own.iter().flat_map(Client::flows));
             flows.extend(scenario.flows.iter().filter(|flow| stations.contains(&*flow.station)).cloned());
             if !own.is_empty() {
-                let names = own.iter().map(|client| client.name.clone()).collect();
+                let names = own.iter().map(|client| client.flows()[0].station.clone()).collect();
                 access.push(AccessSpec::Air(AirSpec { scenario: Arc::clone(&whole), clients: names }));
                 homes.push(home);
             }
