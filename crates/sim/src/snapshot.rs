@@ -60,12 +60,12 @@ impl Snapshot {
         let law = link.law().map_or_else(Vec::new, |law| law.views().collect());
         let videos = parts.endpoints.iter().filter_map(|endpoint| {
             let AnyEndpoint::Rtp(session) = endpoint else { return None };
-            let sender = &session.sender;
+            let sender = &session.stream.sender;
             let view = VideoSnapshot {
-                allowed: sender.allowed(),
-                coded: sender.coded_rate(),
-                round_trip: sender.round_trip(),
-                pacer: sender.waiting(),
+                allowed: sender.control().target(),
+                coded: session.source.coded_rate(),
+                round_trip: sender.control().path().round_trip,
+                pacer: sender.pacer().queue_size(),
             };
             Some((session.media, view))
         });

@@ -5,7 +5,7 @@ use airbound_record::Fate as Outcome;
 use airbound_units::{ByteCount, Instant};
 
 use super::config::flow_of;
-use super::packet::{Content, Packet, PacketId};
+use super::packet::{Packet, PacketId};
 use super::{Conference, Event, Link};
 use crate::endpoint::{Outgoing, Passed};
 use crate::flow::flow_id;
@@ -86,9 +86,8 @@ impl Conference {
 
     /// Counts a lost packet, if its data was sent in the measured time.
     pub(super) fn count_loss(&mut self, packet: &Packet, reason: DropReason) {
-        if matches!(packet.content, Content::Feedback(_)) {
-            self.clients[packet.client].stream(packet.way.other()).on_lost(&packet.content);
-        }
+        let way = if packet.content.sent().is_some() { packet.way } else { packet.way.other() };
+        self.clients[packet.client].stream(way).on_lost(&packet.content);
         if packet.content.sent().is_some_and(|sent| self.measured.contains(sent)) {
             self.meters[packet.client].way(packet.way).dropped[usize::from(reason.code())] += 1;
         }

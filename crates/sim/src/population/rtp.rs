@@ -10,10 +10,11 @@ use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, Retransmis
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::blueprint::Blueprint;
-use crate::endpoint::in_flight::InFlight;
 use crate::endpoint::rtp::frames::Frames;
 use crate::endpoint::rtp::receiver::RtpReceiver;
-use crate::endpoint::rtp::sender::{RtpSender, SenderParts};
+use crate::endpoint::rtp::sender::RtpSender;
+use crate::endpoint::rtp::source::{Video, VideoSource};
+use crate::endpoint::rtp::stream::RtpStream;
 use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
 use crate::error::BuildError;
 use airbound_random::{Purpose, Stream};
@@ -58,34 +59,27 @@ pub(crate) fn open(
     let full = (payload + HEADERS).as_u64() as f64;
     let parity = if fec.is_some() { stream.fec_overhead } else { 0.0 };
     let interval = Span::from_secs_f64(1.0 / stream.fps);
-    let sender = RtpSender::new(SenderParts {
+    let video = Video {
         encoder: encoder(blueprint, stream, interval, opening.index, control.target()),
-        control,
-        fec: fec.map(FecEncoder::new).transpose()?,
-        history,
         rate: stream.rate,
-        payload,
         overhead: 1.0 - payload.as_u64() as f64 / (full * (1.0 + parity)),
         first: opening.first,
         interval,
         stop: opening.stop,
-    });
+    };
+    let sender = RtpSender::new(control, fec.map(FecEncoder::new).transpose()?, history, payload);
     let receiver = RtpReceiver {
         collector: reports,
         nack,
         fec: fec.map(|_| FecDecoder::new()),
-        frames: Frames::new(stream.give_up),
+        frames: Box::new(Frames::new(stream.give_up)),
         covered: BTreeMap::new(),
     };
     Ok(RtpSession {
         media: opening.media,
         feedback: opening.feedback,
-        sender,
-        receiver,
-        media_in_flight: InFlight::default(),
-        feedback_in_flight: InFlight::default(),
-        sent: 0,
-        sent_back: 0,
+        source: VideoSource::new(video, &sender),
+        stream: RtpStream::new(sender, receiver),
         timers: [Instant::MAX; 2],
     })
 }

@@ -3,42 +3,34 @@
 //! A frame counts once all of its packets have arrived. Frames do not depend on one another, as the forwarding unit codes each anew: one
 //! that is lost for good is missing, and delays no other. Chains of frames and key frames are those of flows of kind `rtc`.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use airbound_senders::rtp::gcc::{
-    FeedbackCollector, FeedbackConfig, GccConfig, Pacer, PacketSent, Priority, TransportFeedback, Usage,
-};
+use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig, GccConfig, Usage};
 use airbound_senders::rtp::rate::{MediaRate, RateBounds, RateRule};
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::{Frame, Side};
-use crate::endpoint::in_flight::InFlight;
-use crate::endpoint::rtp::{Feedback, HEADERS, ORIGINAL_SEQUENCE};
+use crate::endpoint::rtp::independent::IndependentFrames;
+use crate::endpoint::rtp::receiver::RtpReceiver;
+use crate::endpoint::rtp::sender::{RtpSender, Written};
+use crate::endpoint::rtp::stream::{Numbered, RtpStream};
+use crate::endpoint::rtp::{Feedback, HEADERS};
+use crate::measure::FrameEvent;
 
 /// Largest part of a frame in a packet: 1200 bytes after IP and UDP, as in libwebrtc, without RTP's own.
-const PAYLOAD: u64 = 1170;
+const PAYLOAD: ByteCount = ByteCount::new(1170);
 /// Time after its first packet at which a frame whose packets are not complete is given up.
 const PATIENCE: Span = Span::from_secs(2);
 
-/// A packet of the sender.
+/// A packet of the sender; what it carries is kept by its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::conference) struct MediaPacket {
-    /// Its transport-wide number.
     number: u64,
-    /// Its content.
-    part: Part,
     /// Size from the IP header on.
     pub(in crate::conference) size: ByteCount,
     /// When it was sent.
     pub(in crate::conference) sent: Instant,
-}
-
-/// A part of a frame, or padding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Media { sequence: u64, frame: u64, is_again: bool },
-    Padding,
 }
 
 /// An answer of the receiver; what it says is kept by its stream.
@@ -47,16 +39,6 @@ pub(in crate::conference) struct FeedbackPacket {
     number: u64,
     /// Size from the IP header on.
     pub(in crate::conference) size: ByteCount,
-}
-
-/// A frame that has not arrived completely.
-#[derive(Debug)]
-struct Partial {
-    frame: Frame,
-    /// Its media packets, by their sequence numbers, that are missing.
-    missing: BTreeSet<u64>,
-    /// When its first packet arrived.
-    since: Option<Instant>,
 }
 
 /// Time after a report for which its losses count.
@@ -69,23 +51,14 @@ const LOSSES: f64 = 0.02;
 pub(super) struct Media {
     rule: RateRule,
     bounds: RateBounds,
-    rate: Box<dyn MediaRate>,
+    stream: RtpStream,
     /// Time of the latest report.
     reported: Option<Instant>,
-    pacer: Pacer<(Part, ByteCount)>,
-    history: RetransmissionHistory<(Part, ByteCount)>,
-    /// The number of the next packet of any kind, of the next packet of media, of the next frame and of the next answer.
-    packets: u64,
-    sequence: u64,
+    /// Number of frames written.
     written: u64,
-    answers: u64,
-    /// Reports on arrivals, if the rule uses them.
-    collector: Option<FeedbackCollector>,
-    nack: NackRequester,
     /// Frames that have not arrived, by number.
-    partial: BTreeMap<u64, Partial>,
+    open: BTreeMap<u64, Frame>,
     arrived: VecDeque<Frame>,
-    feedback: InFlight<Feedback>,
 }
 
 impl Media {
@@ -100,38 +73,34 @@ impl Media {
         };
         let rate = rule.build(&bounds)?;
         let reports = rate.takes_reports().then(|| FeedbackCollector::new(FeedbackConfig::default()));
+        let receiver = RtpReceiver {
+            collector: reports.transpose()?,
+            nack: Some(NackRequester::new(NackConfig::default())?),
+            fec: None,
+            frames: Box::new(IndependentFrames::new(PATIENCE)),
+            covered: BTreeMap::new(),
+        };
+        let history = RetransmissionHistory::new(HistoryConfig::default())?;
+        let sender = RtpSender::new(rate, None, Some(history), PAYLOAD).probing_without_media();
         Ok(Self {
-            pacer: Pacer::new(rate.pacing()).probing_without_media(),
             rule: rule.clone(),
             bounds,
-            rate,
+            stream: RtpStream::new(sender, receiver),
             reported: None,
-            history: RetransmissionHistory::new(HistoryConfig::default())?,
-            packets: 0,
-            sequence: 0,
             written: 0,
-            answers: 0,
-            collector: reports.transpose()?,
-            nack: NackRequester::new(NackConfig::default())?,
-            partial: BTreeMap::new(),
+            open: BTreeMap::new(),
             arrived: VecDeque::new(),
-            feedback: InFlight::default(),
         })
     }
 
-    /// Divides a frame into packets as equal as possible, and passes them to the pacer.
+    fn rate(&self) -> &dyn MediaRate {
+        self.stream.sender.control()
+    }
+
     pub(super) fn write(&mut self, now: Instant, frame: Frame) {
-        let packets = frame.bytes.div_ceil(PAYLOAD).max(1);
-        let first = self.sequence;
-        for index in 0..packets {
-            let edge = |index: u64| frame.bytes * index / packets;
-            let size = ByteCount::new(edge(index + 1) - edge(index)) + HEADERS;
-            let part = Part::Media { sequence: self.sequence, frame: self.written, is_again: false };
-            self.sequence += 1;
-            self.pacer.enqueue(now, Priority::Video, size, (part, size));
-        }
-        let missing = (first..self.sequence).collect();
-        self.partial.insert(self.written, Partial { frame, missing, since: None });
+        let written = Written { number: self.written, size: ByteCount::new(frame.bytes), is_key: true };
+        self.stream.sender.write(now, written);
+        self.open.insert(self.written, frame);
         self.written += 1;
     }
 
@@ -141,16 +110,17 @@ impl Media {
 
     /// The rate of media that fits the rule's after headers.
     pub(super) fn estimate(&self) -> BitRate {
-        if !self.rate.takes_reports() {
-            return self.rate.target();
+        let target = self.rate().target();
+        if !self.rate().takes_reports() {
+            return target;
         }
-        self.rate.target().mul_f64(PAYLOAD as f64 / (PAYLOAD + HEADERS.as_u64()) as f64)
+        target.mul_f64(PAYLOAD.as_u64() as f64 / (PAYLOAD + HEADERS).as_u64() as f64)
     }
 
     /// Whether packets are lost or wait.
     pub(super) fn in_trouble(&self, now: Instant) -> bool {
         let recent = self.reported.is_some_and(|at| now - at <= RECENT);
-        let path = self.rate.path();
+        let path = self.rate().path();
         recent && (path.loss_fraction > LOSSES || path.usage == Usage::Overuse)
     }
 
@@ -158,137 +128,67 @@ impl Media {
     pub(super) fn begin(&mut self, now: Instant, rate: BitRate) {
         let start = rate.clamp(self.bounds.least, self.bounds.most);
         if let Ok(rate) = self.rule.build(&RateBounds { start, ..self.bounds }) {
-            self.rate = rate;
-            self.pacer.set_rate(now, self.rate.pacing());
+            self.stream.sender.set_control(now, rate);
         }
     }
 
     pub(super) fn unsent(&self) -> ByteCount {
-        self.pacer.queue_size()
+        self.stream.sender.pacer().queue_size()
     }
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<MediaPacket> {
-        while let Some(cluster) = self.rate.next_probe(now) {
-            self.pacer.start_probe(now, cluster);
-        }
-        let mut next = self.pacer.poll(now);
-        if next.is_none()
-            && let Some(wanted) = self.pacer.padding_wanted(now)
-        {
-            let size = wanted.clamp(HEADERS, ByteCount::new(PAYLOAD) + HEADERS);
-            self.pacer.enqueue(now, Priority::Padding, size, (Part::Padding, size));
-            next = self.pacer.poll(now);
-        }
-        let ((part, size), probe) = next?;
-        if let Part::Media { sequence, is_again, .. } = part {
-            if is_again {
-                self.history.on_resent(now, sequence);
-            } else {
-                self.history.on_sent(now, sequence, (part, size));
-            }
-        }
-        let number = self.packets;
-        self.packets += 1;
-        self.rate.on_sent(now, PacketSent { sequence: number, size, probe });
-        Some(MediaPacket { number, part, size, sent: now })
+        let Numbered { number, size, .. } = self.stream.poll(now, |_| ())?;
+        Some(MediaPacket { number, size, sent: now })
     }
 
     pub(super) fn on_packet(&mut self, now: Instant, packet: &MediaPacket) {
-        if let Some(collector) = &mut self.collector {
-            collector.on_packet(now, packet.number);
-        }
-        if let Some(round_trip) = self.rate.path().round_trip {
-            self.nack.on_round_trip(round_trip);
-        }
-        let Part::Media { sequence, frame, is_again } = packet.part else { return };
-        self.nack.on_packet(now, sequence, is_again);
-        if let Some(partial) = self.partial.get_mut(&frame) {
-            partial.since.get_or_insert(now);
-            partial.missing.remove(&sequence);
-            if partial.missing.is_empty()
-                && let Some(partial) = self.partial.remove(&frame)
-            {
-                self.arrived.push_back(partial.frame);
+        let mut events = Vec::new();
+        self.stream.on_packet(now, packet.number, &mut events);
+        for event in events {
+            match event {
+                FrameEvent::Complete { frame, .. } => self.arrived.extend(self.open.remove(&frame)),
+                FrameEvent::GivenUp { first, next } => {
+                    self.open.retain(|frame, _| !(first..next).contains(frame));
+                }
+                FrameEvent::Decoded { .. } => {}
             }
         }
-        self.give_up(now, frame);
-    }
-
-    /// Forgets frames before `newest` that have been incomplete for too long, or of which nothing has arrived though later ones have.
-    fn give_up(&mut self, now: Instant, newest: u64) {
-        while let Some(mut oldest) = self.partial.first_entry() {
-            if *oldest.key() >= newest || now - *oldest.get_mut().since.get_or_insert(now) < PATIENCE {
-                break;
-            }
-            oldest.remove();
-        }
-        let needed = self.partial.values().find_map(|partial| partial.missing.first());
-        self.nack.forget_before(needed.copied().unwrap_or(self.sequence));
     }
 
     pub(super) fn poll_feedback(&mut self, now: Instant) -> Option<FeedbackPacket> {
-        let missing = self.nack.poll(now);
-        let feedback = if missing.is_empty() {
-            // Without chains of frames there is nobody to ask for a key frame.
-            self.nack.take_key_frame_request();
-            Feedback::Report(self.collector.as_mut()?.poll(now)?)
-        } else {
-            Feedback::Nack(missing)
-        };
-        let (number, size) = (self.answers, feedback.size());
-        self.answers += 1;
-        self.feedback.put(number, feedback);
+        let Numbered { number, size, .. } = self.stream.poll_feedback(now)?;
         Some(FeedbackPacket { number, size })
     }
 
     pub(super) fn on_feedback(&mut self, now: Instant, packet: &FeedbackPacket) {
-        match self.feedback.take(packet.number) {
-            Some(Feedback::Report(report)) => self.on_report(now, &report),
-            Some(Feedback::Nack(sequences)) => self.on_nack(now, &sequences),
+        match self.stream.take_feedback(packet.number) {
+            Some(Feedback::Report(report)) => {
+                self.reported = Some(now);
+                self.stream.sender.on_report(now, &report);
+            }
+            Some(Feedback::Nack(sequences)) => drop(self.stream.sender.on_nack(now, &sequences)),
             Some(Feedback::KeyFrameRequest) | None => {}
         }
     }
 
+    pub(super) fn on_lost(&mut self, packet: &MediaPacket) {
+        self.stream.on_lost(packet.number);
+    }
+
     pub(super) fn on_feedback_lost(&mut self, packet: &FeedbackPacket) {
-        self.feedback.take(packet.number);
-    }
-
-    fn on_report(&mut self, now: Instant, report: &TransportFeedback) {
-        self.reported = Some(now);
-        self.rate.on_feedback(now, report);
-        if let Some(round_trip) = self.rate.path().round_trip {
-            self.history.on_round_trip(round_trip);
-        }
-        self.pacer.set_rate(now, self.rate.pacing());
-    }
-
-    fn on_nack(&mut self, now: Instant, sequences: &[u64]) {
-        for sequence in sequences {
-            if let Some((Part::Media { sequence, frame, .. }, size)) =
-                self.history.request(now, *sequence).copied()
-            {
-                let size = size + ORIGINAL_SEQUENCE;
-                let part = Part::Media { sequence, frame, is_again: true };
-                self.pacer.enqueue(now, Priority::Retransmission, size, (part, size));
-            }
-        }
+        self.stream.take_feedback(packet.number);
     }
 
     pub(super) fn next_deadline(&self, side: Side) -> Option<Instant> {
-        let [first, second] = match side {
-            Side::Sender => [self.rate.deadline(), self.pacer.next_deadline()],
-            Side::Receiver => [
-                self.nack.next_deadline(),
-                self.collector.as_ref().and_then(FeedbackCollector::next_deadline),
-            ],
-        };
-        [first, second].into_iter().flatten().min()
+        match side {
+            Side::Sender => self.stream.sender.next_deadline(),
+            Side::Receiver => self.stream.receiver.next_deadline(),
+        }
     }
 
     pub(super) fn on_deadline(&mut self, now: Instant, side: Side) {
         if side == Side::Sender {
-            self.rate.on_deadline(now);
-            self.pacer.set_rate(now, self.rate.pacing());
+            self.stream.sender.on_time(now);
         }
     }
 }
@@ -345,7 +245,7 @@ mod tests {
         assert!(media.estimate() > BitRate::from_mbps(2), "probes find more: {}", media.estimate());
         let (media, arrived, written) = run(5, |number| number % 10 == 3);
         assert_eq!((arrived, written), (80, 80));
-        assert!(media.partial.is_empty() && media.packets > 5 * written, "{media:?}");
+        assert!(media.open.is_empty(), "{media:?}");
     }
 
     #[test]
@@ -361,35 +261,5 @@ mod tests {
         // At this rate alone it were some three.
         let probes = (0..300).filter_map(|step| media.poll(now + MILLISECOND * step)).count();
         assert!(probes >= 8, "{probes} packets");
-    }
-
-    #[test]
-    fn a_frame_that_is_lost_for_good_is_given_up_and_delays_no_other() {
-        let mut media =
-            Media::new(&RateRule::default(), BitRate::from_mbps(2), BitRate::from_mbps(10)).expect("valid");
-        for frame in 0..3 {
-            let now = Instant::ZERO + MILLISECOND * frame;
-            media.write(now, Frame { source: frame as usize, created: now, bytes: 100, estimate: 0.0 });
-        }
-        let packets: Vec<MediaPacket> =
-            (0..1000).filter_map(|step| media.poll(Instant::ZERO + MILLISECOND * step)).collect();
-        for packet in &packets {
-            if !matches!(packet.part, Part::Media { frame: 0, .. }) {
-                media.on_packet(packet.sent, packet);
-            }
-        }
-        let arrived: Vec<usize> =
-            std::iter::from_fn(|| media.take_arrived()).map(|frame| frame.source).collect();
-        assert_eq!(arrived, [1, 2]);
-        assert_eq!(media.partial.len(), 1);
-        let late = Instant::ZERO + Span::from_secs(4);
-        media.write(late, Frame { source: 3, created: late, bytes: 100, estimate: 0.0 });
-        while let Some(packet) = media.poll(late) {
-            media.on_packet(late, &packet);
-        }
-        assert_eq!(media.partial.len(), 0, "{media:?}");
-        assert!(
-            media.poll_feedback(late + PATIENCE).is_none_or(|_| media.nack.poll(late + PATIENCE).is_empty())
-        );
     }
 }

@@ -156,10 +156,12 @@ impl Stream {
         }
     }
 
-    /// Notes that an answer was lost.
+    /// Notes that a packet or an answer was lost.
     pub(super) fn on_lost(&mut self, content: &Content) {
-        if let (Protocol::Media(media), Content::Feedback(feedback)) = (&mut self.protocol, content) {
-            media.on_feedback_lost(feedback);
+        match (&mut self.protocol, content) {
+            (Protocol::Media(media), Content::Media(packet)) => media.on_lost(packet),
+            (Protocol::Media(media), Content::Feedback(feedback)) => media.on_feedback_lost(feedback),
+            _ => {}
         }
     }
 

@@ -4,6 +4,7 @@
 //! decoded. A complete key frame is decoded at once: missing frames before it are given up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 use airbound_record::PacketWay;
 
@@ -25,11 +26,31 @@ pub(crate) struct MediaPacket {
     pub(crate) is_key: bool,
 }
 
+/// Frames as a receiver puts them together.
+pub(crate) trait Assembly: Debug + Send {
+    /// Takes a packet; its effects are appended to `events`. Duplicates are ignored.
+    fn on_packet(&mut self, now: Instant, packet: &MediaPacket, way: PacketWay, events: &mut Vec<FrameEvent>);
+
+    /// The first packet that is still needed.
+    fn passed(&self) -> u64;
+
+    /// When a key frame has to be requested.
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether to request a key frame now; `given_up` if packets are no longer asked for.
+    fn asks_for_key_frame(&mut self, _now: Instant, _given_up: bool) -> bool {
+        false
+    }
+}
+
 /// A partially received frame.
 #[derive(Debug, Clone)]
-struct Partial {
-    is_key: bool,
-    first: u64,
+pub(super) struct Partial {
+    pub(super) is_key: bool,
+    /// The number of its first packet, and how many it has.
+    pub(super) first: u64,
     of: u32,
     known: BTreeSet<u64>,
     recovered: u32,
@@ -37,8 +58,43 @@ struct Partial {
 }
 
 impl Partial {
-    fn is_complete(&self) -> bool {
+    /// The frame of a packet, before that packet.
+    pub(super) const fn of(packet: &MediaPacket) -> Self {
+        let MediaPacket { is_key, first, of, .. } = *packet;
+        Self { is_key, first, of, known: BTreeSet::new(), recovered: 0, retransmitted: 0 }
+    }
+
+    /// Takes a packet; `false` if it has it already. The frame's completion is appended to `events`.
+    pub(super) fn take(
+        &mut self,
+        packet: &MediaPacket,
+        way: PacketWay,
+        events: &mut Vec<FrameEvent>,
+    ) -> bool {
+        if !self.known.insert(packet.sequence) {
+            return false;
+        }
+        self.recovered += u32::from(way == PacketWay::Recovered);
+        self.retransmitted += u32::from(way == PacketWay::Retransmitted);
+        if self.is_complete() {
+            let Self { recovered, retransmitted, .. } = *self;
+            events.push(FrameEvent::Complete { frame: packet.frame, recovered, retransmitted, by: way });
+        }
+        true
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
         self.known.len() as u64 >= u64::from(self.of)
+    }
+
+    /// The number after that of its last packet.
+    pub(super) const fn end(&self) -> u64 {
+        self.first + self.of as u64
+    }
+
+    /// The first packet that is missing, or [`Partial::end`].
+    pub(super) fn missing(&self) -> u64 {
+        (self.first..self.end()).find(|sequence| !self.known.contains(sequence)).unwrap_or(self.end())
     }
 }
 
@@ -69,58 +125,10 @@ impl Frames {
         Self { patience, next: 0, passed: 0, waiting: BTreeMap::new(), blocked: None, asked: None }
     }
 
-    /// The first packet that is still needed.
-    pub(crate) const fn passed(&self) -> u64 {
-        self.passed
-    }
-
-    /// Takes a packet; its effects are appended to `events`. Duplicates are ignored.
-    pub(crate) fn on_packet(
-        &mut self,
-        now: Instant,
-        packet: &MediaPacket,
-        way: PacketWay,
-        events: &mut Vec<FrameEvent>,
-    ) {
-        if packet.frame < self.next {
-            return;
-        }
-        let partial = self.waiting.entry(packet.frame).or_insert(Partial {
-            is_key: packet.is_key,
-            first: packet.first,
-            of: packet.of,
-            known: BTreeSet::new(),
-            recovered: 0,
-            retransmitted: 0,
-        });
-        if !partial.known.insert(packet.sequence) {
-            return;
-        }
-        partial.recovered += u32::from(way == PacketWay::Recovered);
-        partial.retransmitted += u32::from(way == PacketWay::Retransmitted);
-        if partial.is_complete() {
-            let Partial { recovered, retransmitted, is_key, .. } = *partial;
-            events.push(FrameEvent::Complete { frame: packet.frame, recovered, retransmitted, by: way });
-            if is_key && packet.frame > self.next {
-                self.give_up_before(packet, events);
-            }
-        }
-        self.decode(events);
-        while self.waiting.len() > MOST_WAITING {
-            self.waiting.pop_first();
-        }
-        let is_blocked = self.waiting.range(self.next + 1..).next().is_some();
-        if !is_blocked {
-            self.blocked = None;
-        } else if self.blocked.is_none() || matches!(events.last(), Some(FrameEvent::Decoded { .. })) {
-            self.blocked = Some(now);
-        }
-    }
-
     /// Decodes all frames that can be decoded.
     fn decode(&mut self, events: &mut Vec<FrameEvent>) {
         while let Some(frame) = self.waiting.get(&self.next).filter(|frame| frame.is_complete()) {
-            self.passed = frame.first + u64::from(frame.of);
+            self.passed = frame.end();
             self.waiting.remove(&self.next);
             events.push(FrameEvent::Decoded { frame: self.next });
             self.next += 1;
@@ -134,15 +142,51 @@ impl Frames {
         self.next = key.frame;
         self.passed = key.first;
     }
+}
 
-    /// When a key frame has to be requested.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+impl Assembly for Frames {
+    fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &MediaPacket,
+        way: PacketWay,
+        events: &mut Vec<FrameEvent>,
+    ) {
+        if packet.frame < self.next {
+            return;
+        }
+        let partial = self.waiting.entry(packet.frame).or_insert(Partial::of(packet));
+        if !partial.take(packet, way, events) {
+            return;
+        }
+        if partial.is_complete() && partial.is_key && packet.frame > self.next {
+            self.give_up_before(packet, events);
+        }
+        self.decode(events);
+        while self.waiting.len() > MOST_WAITING {
+            self.waiting.pop_first();
+        }
+        let is_blocked = self.waiting.range(self.next + 1..).next().is_some();
+        if !is_blocked {
+            self.blocked = None;
+        } else if self.blocked.is_none() || matches!(events.last(), Some(FrameEvent::Decoded { .. })) {
+            self.blocked = Some(now);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
         let since = self.blocked?;
         Some((since + self.patience).max(self.asked.map_or(Instant::ZERO, |asked| asked + ASK_AGAIN)))
     }
 
-    /// Whether to request a key frame now.
-    pub(crate) fn asks_for_key_frame(&mut self, now: Instant) -> bool {
+    fn asks_for_key_frame(&mut self, now: Instant, given_up: bool) -> bool {
+        if given_up {
+            return true;
+        }
         let is_due = self.next_deadline().is_some_and(|due| due <= now);
         if is_due {
             self.asked = Some(now);
@@ -201,9 +245,9 @@ mod tests {
             push(&mut frames, millis, 2, FIRST);
         }
         assert_eq!(frames.next_deadline(), Some(at(560)));
-        assert!(!frames.asks_for_key_frame(at(559)) && frames.asks_for_key_frame(at(560)));
+        assert!(!frames.asks_for_key_frame(at(559), false) && frames.asks_for_key_frame(at(560), false));
         assert_eq!(frames.next_deadline(), Some(at(760)));
-        assert!(frames.asks_for_key_frame(at(760)));
+        assert!(frames.asks_for_key_frame(at(760), false));
         push(&mut frames, 800, 10, FIRST);
         let events = push(&mut frames, 801, 10, FIRST);
         let rest = [FrameEvent::GivenUp { first: 1, next: 10 }, FrameEvent::Decoded { frame: 10 }];

@@ -4,21 +4,23 @@
 //! `docs/understand/real-time-video.md` has a diagram.
 
 pub(crate) mod frames;
+pub(crate) mod independent;
 pub(crate) mod receiver;
 pub(crate) mod sender;
+pub(crate) mod source;
+pub(crate) mod stream;
 
 use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_senders::rtp::fec::ParityPacket;
 use airbound_senders::rtp::gcc::TransportFeedback;
 use airbound_units::{ByteCount, Instant};
 
-use super::in_flight::InFlight;
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
 use crate::measure::Sent;
 use crate::packet::{Kind, Packet};
 use frames::MediaPacket;
-use receiver::RtpReceiver;
-use sender::{Captured, RtpSender};
+use source::{Captured, VideoSource};
+use stream::{Numbered, RtpStream};
 
 /// IPv4 20 B and UDP 8 B; SRTP's tag 10 B (RFC 3711), RTP's header 12 B (RFC 3550), and its extension with the transport-wide
 /// sequence number 8 B (RFC 8285).
@@ -45,7 +47,7 @@ pub(crate) enum Content {
 
 impl Content {
     /// Its purpose for the meters, and the frame of media sent for the first time.
-    const fn purpose(&self) -> (Sent, Option<u64>) {
+    pub(crate) const fn purpose(&self) -> (Sent, Option<u64>) {
         match self {
             Self::Media(packet) => (Sent::Media, Some(packet.frame)),
             Self::Retransmission(_) => (Sent::Retransmission, None),
@@ -101,17 +103,12 @@ fn nack_entries(sequences: &[u64]) -> u64 {
     begins.count() as u64
 }
 
-/// An RTP session: a sender, a receiver, and the content in transit between them.
+/// An RTP session of a flow: the source of its frames, and the stream that carries them.
 pub(crate) struct RtpSession {
     pub(crate) media: FlowId,
     pub(crate) feedback: FlowId,
-    pub(crate) sender: RtpSender,
-    pub(crate) receiver: RtpReceiver,
-    pub(crate) media_in_flight: InFlight<Content>,
-    pub(crate) feedback_in_flight: InFlight<Feedback>,
-    /// Number of packets sent so far, and of feedback packets.
-    pub(crate) sent: u64,
-    pub(crate) sent_back: u64,
+    pub(crate) source: VideoSource,
+    pub(crate) stream: RtpStream,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
     pub(crate) timers: [Instant; 2],
 }
@@ -134,10 +131,10 @@ impl Endpoint for RtpSession {
 
     fn on_lost(&mut self, _now: Instant, packet: &Packet, _reason: DropReason, counts: &mut Counts<'_>) {
         if packet.kind == Kind::Feedback {
-            self.feedback_in_flight.take(packet.number);
-        } else if let Some(Content::Media(lost)) = self.media_in_flight.take(packet.number) {
+            self.stream.take_feedback(packet.number);
+        } else if let Some(frame) = self.stream.on_lost(packet.number) {
             debug_assert_eq!(packet.flow(), self.media);
-            counts.meters().on_media_settled(self.media, lost.frame, true);
+            counts.meters().on_media_settled(self.media, frame, true);
         }
     }
 
@@ -150,8 +147,11 @@ impl Endpoint for RtpSession {
         if timer == RECEIVER {
             return self.answer(now, out);
         }
-        if let Some(captured) = self.sender.on_time(now) {
-            let (flow, allowed) = (self.media, self.sender.allowed());
+        if self.stream.sender.on_time(now) {
+            self.source.set_rate(now, &self.stream.sender);
+        }
+        if let Some(captured) = self.source.capture(now, &mut self.stream.sender) {
+            let (flow, allowed) = (self.media, self.stream.sender.control().target());
             match captured {
                 Captured::Coded(frame, packets) => {
                     out.meters().on_frame_coded(flow, now, &frame, packets, allowed);
@@ -166,15 +166,10 @@ impl Endpoint for RtpSession {
 impl RtpSession {
     /// Handles a media packet at the receiver.
     fn on_media(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
-        let Some(content) = self.media_in_flight.take(packet.number) else { return };
-        if let Content::Media(packet) = &content {
-            out.meters().on_media_settled(self.media, packet.frame, false);
-        }
-        if let Some(round_trip) = self.sender.round_trip() {
-            self.receiver.on_round_trip(round_trip);
-        }
         let mut events = Vec::new();
-        self.receiver.on_packet(now, packet.number, content, &mut events);
+        if let Some(frame) = self.stream.on_packet(now, packet.number, &mut events) {
+            out.meters().on_media_settled(self.media, frame, false);
+        }
         for event in &events {
             out.meters().on_frame_event(self.media, now, event);
         }
@@ -183,10 +178,15 @@ impl RtpSession {
 
     /// Handles the receiver's feedback at the sender.
     fn on_feedback(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
-        match self.feedback_in_flight.take(packet.number) {
-            Some(Feedback::Report(report)) => self.sender.on_report(now, &report),
-            Some(Feedback::Nack(sequences)) => self.sender.on_nack(now, &sequences),
-            Some(Feedback::KeyFrameRequest) => self.sender.on_key_frame_request(),
+        match self.stream.take_feedback(packet.number) {
+            Some(Feedback::Report(report)) => {
+                self.stream.sender.on_report(now, &report);
+                self.source.set_rate(now, &self.stream.sender);
+            }
+            Some(Feedback::Nack(sequences)) => {
+                self.source.on_resent(self.stream.sender.on_nack(now, &sequences));
+            }
+            Some(Feedback::KeyFrameRequest) => self.source.on_key_frame_request(),
             None => return,
         }
         self.drive(now, out);
@@ -194,14 +194,11 @@ impl RtpSession {
 
     /// Sends the feedback of the receiver that is due.
     fn answer(&mut self, now: Instant, out: &mut Outbox<'_>) {
-        while let Some(feedback) = self.receiver.poll(now) {
-            let (number, size) = (self.sent_back, feedback.size());
+        while let Some(Numbered { number, size, about: asks }) = self.stream.poll_feedback(now) {
             out.meters().on_video_sent(self.media, now, Sent::Feedback, size, None);
-            if matches!(feedback, Feedback::KeyFrameRequest) {
+            if asks {
                 out.meters().on_key_frame_request(self.media, now);
             }
-            self.sent_back += 1;
-            self.feedback_in_flight.put(number, feedback);
             out.send(Outgoing { flow: self.feedback, number, kind: Kind::Feedback, tag: 0, size });
         }
         self.set_timers(out);
@@ -209,19 +206,19 @@ impl RtpSession {
 
     /// Sends the media that may be sent now.
     fn drive(&mut self, now: Instant, out: &mut Outbox<'_>) {
-        while let Some((content, size)) = self.sender.poll(now) {
-            let (flow, number, tag) = (self.media, self.sent, content.frame());
-            let (sent, frame) = content.purpose();
+        let of = |content: &Content| (content.frame(), content.purpose());
+        while let Some(Numbered { number, size, about: (tag, (sent, frame)) }) = self.stream.poll(now, of) {
+            let flow = self.media;
             out.meters().on_video_sent(flow, now, sent, size, frame);
-            self.sent += 1;
-            self.media_in_flight.put(number, content);
             out.send(Outgoing { flow, number, kind: Kind::Media, tag, size });
         }
         self.set_timers(out);
     }
 
     fn set_timers(&mut self, out: &mut Outbox<'_>) {
-        let deadlines = [(SENDER, self.sender.next_deadline()), (RECEIVER, self.receiver.next_deadline())];
+        let sender = [self.source.next_capture(), self.stream.sender.next_deadline()];
+        let deadlines =
+            [(SENDER, sender.into_iter().flatten().min()), (RECEIVER, self.stream.receiver.next_deadline())];
         for (timer, deadline) in deadlines {
             let pending = &mut self.timers[timer.0 as usize];
             if let Some(at) = deadline.filter(|at| *at < *pending) {

@@ -8,7 +8,7 @@ use airbound_senders::rtp::fec::FecDecoder;
 use airbound_senders::rtp::gcc::FeedbackCollector;
 use airbound_units::{Instant, Span};
 
-use super::frames::{Frames, MediaPacket};
+use super::frames::{Assembly, MediaPacket};
 use super::{Content, Feedback};
 use crate::measure::FrameEvent;
 
@@ -16,12 +16,13 @@ use crate::measure::FrameEvent;
 const COVERED: u64 = 4096;
 
 /// The parts of a receiver.
+#[derive(Debug)]
 pub(crate) struct RtpReceiver {
     /// Reports on arrivals, if the sender uses them.
     pub(crate) collector: Option<FeedbackCollector>,
     pub(crate) nack: Option<NackRequester>,
     pub(crate) fec: Option<FecDecoder>,
-    pub(crate) frames: Frames,
+    pub(crate) frames: Box<dyn Assembly>,
     /// Descriptions of media packets covered by parity, by sequence number.
     pub(crate) covered: BTreeMap<u64, MediaPacket>,
 }
@@ -97,11 +98,9 @@ impl RtpReceiver {
             if !missing.is_empty() {
                 return Some(Feedback::Nack(missing));
             }
-            if nack.take_key_frame_request() {
-                return Some(Feedback::KeyFrameRequest);
-            }
         }
-        if self.frames.asks_for_key_frame(now) {
+        let given_up = self.nack.as_mut().is_some_and(NackRequester::take_key_frame_request);
+        if self.frames.asks_for_key_frame(now, given_up) {
             return Some(Feedback::KeyFrameRequest);
         }
         self.collector.as_mut()?.poll(now).map(Feedback::Report)
