@@ -1,6 +1,6 @@
 //! The sending side of an RTP stream: packets of frames, forward error correction, pacer, congestion control, retransmissions.
 //!
-//! What is sent comes from outside: coded by an encoder ([`super::source`]), or forwarded by a conference's server.
+//! The sender takes frames from outside: coded by an encoder ([`super::source`]), or forwarded by a conference's server.
 
 use std::collections::VecDeque;
 
