@@ -62,6 +62,7 @@ layers() {
     imports linux "units wifi" || bad=1
     imports air "units random wifi" || bad=1
     imports traffic "units random" || bad=1
+    imports formats "air" || bad=1
     imports senders "units" || bad=1
     imports capi "units senders" || bad=1
     imports relay "units senders linux arguments" || bad=1
@@ -76,7 +77,7 @@ layers() {
     # the language of conditions is the agent's
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs arguments" || bad=1
-    imports cli "units record report senders control scenario sim linux agent lab emulate runs console" || bad=1
+    imports cli "units record report senders control scenario sim linux agent lab emulate runs console formats" || bad=1
     imports py "units random wifi record report air traffic senders control scenario sim runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab runs console" || bad=1
     # The product contains neither the studies nor their own dependencies.

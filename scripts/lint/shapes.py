@@ -18,7 +18,7 @@ TRAIT = re.compile(r"\btrait (\w+)[^{;]*\{")
 METHOD = re.compile(r"\bfn \w+")
 IO = re.compile(r"\bstd::(?:fs|net|process|io|env|os)\b|\b(?:rustix|libc|ctrlc)::|\b(?:File|OpenOptions)::|\b(?:fs|io|env|process)::\w")
 # Crates that may use I/O.
-MAY = {"scenario", "runs", "console", "corpus", "record", "lab", "linux", "agent", "cli", "report", "py", "studies", "emulate", "room", "relay", "capi"}
+MAY = {"formats", "scenario", "runs", "console", "corpus", "record", "lab", "linux", "agent", "cli", "report", "py", "studies", "emulate", "room", "relay", "capi"}
 
 
 def body(text, at):

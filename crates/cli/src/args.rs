@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate;
 mod help;
+pub(crate) mod import;
 #[cfg(target_os = "linux")]
 pub(crate) mod lab;
 pub(crate) mod sweep;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Sweep(sweep::Sweep),
     /// Write a scenario of one's own from a few answers
     Init(Init),
+    /// Say what a file of another tool is, and make a scenario of it
+    Import(import::Import),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
     /// List scenarios, grids, schemes and presets

@@ -206,6 +206,7 @@ fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
         }
         Traffic::Tcp(bulk) => bulk.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind())),
         Traffic::TcpShort(_) => Some("short TCP transfers are not supported".to_owned()),
+        Traffic::Replay(_) => Some("recorded packets are not supported".to_owned()),
         Traffic::Rtc(_) => Some("real-time video is not supported".to_owned()),
         Traffic::Paced(_) => {
             Some("streams paced by the scheme are not supported; kind cbr has a constant rate".to_owned())

@@ -54,6 +54,7 @@ fn of_flow(flow: &Flow, warm_up: Span) -> FlowFacts {
         Traffic::Vr(stream) => Some(stream.rate),
         Traffic::Rtc(stream) => Some(stream.rate),
         Traffic::Tcp(bulk) => bulk.limit,
+        Traffic::Replay(replayed) => Some(replayed.recording.rate()),
         Traffic::Voip | Traffic::TcpShort(_) => None,
     };
     // Over the measured time, of which the flow may miss a part.

@@ -10,6 +10,7 @@ use super::demand::DemandSchedule;
 use super::error::ScenarioError;
 use super::key::{Key, key};
 use super::node::{Node, Value};
+use super::replay::{REPLAY_KEYS, Replayed};
 use super::rtc::{RTC_KEYS, RtcStream};
 use super::scheme::{Slot, TCP_SENDERS};
 use super::section::{Section, nearest};
@@ -78,6 +79,8 @@ pub enum Traffic {
     Vr(VrStream),
     /// Real-time video as in WebRTC.
     Rtc(RtcStream),
+    /// UDP packets at recorded times.
+    Replay(Replayed),
 }
 
 impl Traffic {
@@ -289,6 +292,7 @@ pub(super) fn read(
         "tcp-short" => &[KEYS, SHORT_KEYS, TCP_KEYS],
         "vr" => &[KEYS, VR_KEYS, TCP_KEYS],
         "rtc" => &[KEYS, RTC_KEYS],
+        "replay" => &[KEYS, REPLAY_KEYS],
         other => {
             let allowed = KINDS.join(", ");
             let problem = match nearest(other, KINDS.iter().copied()) {
@@ -349,7 +353,7 @@ pub(super) fn read(
     Ok(Entry { name, protected, flows })
 }
 
-const KINDS: &[&str] = &["cbr", "poisson", "paced", "voip", "tcp", "tcp-short", "vr", "rtc"];
+const KINDS: &[&str] = &["cbr", "poisson", "paced", "voip", "tcp", "tcp-short", "vr", "rtc", "replay"];
 
 /// The voice category for voice, best effort for all else.
 fn default_category(kind: &str) -> Category {
@@ -429,6 +433,7 @@ fn read_traffic(section: &Section<'_>, kind: &str) -> Result<Traffic, ScenarioEr
         }),
         "vr" => Traffic::Vr(VrStream::read(section)?),
         "rtc" => Traffic::Rtc(RtcStream::read(section)?),
+        "replay" => Traffic::Replay(Replayed::read(section)?),
         _ => Traffic::Voip,
     })
 }

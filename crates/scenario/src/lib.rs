@@ -29,6 +29,7 @@ mod propagation;
 mod radio;
 mod reference;
 mod relay;
+mod replay;
 mod rtc;
 mod scheme;
 mod section;

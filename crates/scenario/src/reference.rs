@@ -6,7 +6,7 @@ use super::catalogue::catalogue;
 use super::key::{Key, key};
 use super::{
     absence, access_point, air, conference, disturbance, flow, hearing, link, network, path, power_save,
-    radio, rtc, scheme, shaper, station, trace_link,
+    radio, replay, rtc, scheme, shaper, station, trace_link,
 };
 
 /// The tables of the page: a name, and the lists of keys in the order of the rows.
@@ -33,6 +33,7 @@ const TABLES: &[(&str, &[&[Key]])] = &[
     ("tcp", &[flow::BULK_KEYS, flow::SHORT_KEYS, flow::TCP_KEYS]),
     ("vr", &[flow::VR_KEYS]),
     ("rtc", &[rtc::RTC_KEYS]),
+    ("replay", &[replay::REPLAY_KEYS]),
     ("session", &[conference::KEYS]),
     ("encoder", &[conference::ENCODER_KEYS]),
     ("client", &[conference::CLIENT_KEYS, conference::ACCESS_KEYS]),
@@ -114,8 +115,9 @@ mod tests {
             ],
         ),
         (
-            "channel = { kind = \"log-distance\", distance = \"2 m\", fading = { kind = \"rician\" } }\n",
-            &[("fading", "station.s.channel.fading.")],
+            "channel = { kind = \"log-distance\", distance = \"2 m\", fading = { kind = \"rician\" } }\n\
+             [[flow]]\nname = \"f\"\nkind = \"replay\"\nfile = \"shipped:browser-camera.csv\"\nstation = \"s\"\n",
+            &[("fading", "station.s.channel.fading."), ("replay", "flow.f.")],
         ),
         (
             "[[flow]]\nname = \"f\"\nkind = \"tcp\"\nstation = \"s\"\n[radio]\n[radio.capture]\nlevels = {}\n",

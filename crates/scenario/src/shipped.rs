@@ -73,8 +73,9 @@ macro_rules! traces {
     };
 }
 
-/// The traces; `crates/sim/tests/trace_shipped.rs` has the formulas that make them.
-const TRACES: &[(&str, &str)] = traces!["crowded-room.log", "swinging-pipe.mahi", "corridor.csv"];
+/// The traces, of which `crates/sim/tests/trace_shipped.rs` has the formulas, and a recording for flows of kind `replay`.
+const TRACES: &[(&str, &str)] =
+    traces!["crowded-room.log", "swinging-pipe.mahi", "corridor.csv", "browser-camera.csv"];
 
 /// All shipped scenarios, the demonstration first.
 #[must_use]

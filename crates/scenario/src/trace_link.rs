@@ -19,6 +19,11 @@ use super::station::Station;
 /// # Errors
 /// The file cannot be read, is larger than 100 MB, or is not a trace of the format.
 pub fn load_trace(file: &Path, format: Format, scale: f64, repeat: bool) -> Result<Trace, TraceError> {
+    Trace::parse(&read_text(file)?, &file.display().to_string(), format, scale, repeat)
+}
+
+/// Reads the text of a file of measurements.
+pub(super) fn read_text(file: &Path) -> Result<String, TraceError> {
     let name = file.display().to_string();
     let error = |reason: String| TraceError::Read { file: name.clone(), reason };
     let metadata = std::fs::metadata(file).map_err(|e| error(e.to_string()))?;
@@ -29,12 +34,23 @@ pub fn load_trace(file: &Path, format: Format, scale: f64, repeat: bool) -> Resu
         return Err(error(format!("it has {} bytes; allowed are {LARGEST_FILE}", metadata.len())));
     }
     let bytes = std::fs::read(file).map_err(|e| error(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|e| {
+    String::from_utf8(bytes).map_err(|e| {
         let before = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
         let line = 1 + before.filter(|byte| **byte == b'\n').count();
         TraceError::Line { file: name.clone(), line, problem: "is not text in UTF-8".to_owned() }
-    })?;
-    Trace::parse(&text, &name, format, scale, repeat)
+    })
+}
+
+/// The name of a shipped file that a `file` means; `None` if it means a file of the user's.
+pub(super) fn shipped_name<'a>(section: &Section<'_>, name: &'a str) -> Option<&'a str> {
+    match (name.strip_prefix(shipped::PREFIX), section.document().folder) {
+        (Some(name), _) => Some(name),
+        // A shipped scenario names its traces relative to its file in the repository.
+        (None, None) if section.override_base("file").is_none() => {
+            Some(name.strip_prefix("traces/").unwrap_or(name))
+        }
+        _ => None,
+    }
 }
 
 pub(super) const KEYS: &[Key] = &[
@@ -155,14 +171,7 @@ fn load(
         key: section.key("file"),
         problem,
     };
-    let typed = section.override_base("file");
-    let shipped_name = match (name.strip_prefix(shipped::PREFIX), section.document().folder) {
-        (Some(name), _) => Some(name),
-        // A shipped scenario names its traces relative to its file in the repository.
-        (None, None) if typed.is_none() => Some(name.strip_prefix("traces/").unwrap_or(name)),
-        _ => None,
-    };
-    if let Some(wanted) = shipped_name {
+    if let Some(wanted) = shipped_name(section, name) {
         let Some(text) = shipped::trace(wanted) else {
             return Err(failed(format!(
                 "there is no shipped trace \"{}\"; shipped are {}",
@@ -176,7 +185,7 @@ fn load(
         return Ok((file, trace));
     }
     // Names on the command line are relative to the working directory; those in a file are relative to the file.
-    let base = typed.or(section.document().folder).unwrap_or(Path::new(""));
+    let base = section.override_base("file").or(section.document().folder).unwrap_or(Path::new(""));
     let path = base.join(name);
     let read = |format| load_trace(&path, format, scale, repeat);
     let trace = or_implied(&read).map_err(|e| failed(e.to_string()))?;

@@ -95,6 +95,9 @@ fn traffic() -> impl Strategy<Value = String> {
                 .to_owned()
         ),
         Just("kind = \"rtc\"\ncongestion = \"fixed\"\nsize-law = \"constant\"".to_owned()),
+        any::<bool>().prop_map(|again| format!(
+            "kind = \"replay\"\nfile = \"shipped:browser-camera.csv\"\nloop = {again}"
+        )),
     ]
 }
 

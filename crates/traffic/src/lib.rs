@@ -2,7 +2,7 @@
 //!
 //! | type | content |
 //! |---|---|
-//! | [`Source`] | datagrams at constant or exponential intervals, or in bursts of video frames |
+//! | [`Source`] | datagrams at constant or exponential intervals, in bursts of video frames, or as recorded |
 //! | [`Application`] | an application that writes to a TCP connection: bulk, paced, transfers, video frames |
 //! | [`FrameSizes`] | the distribution of video frame sizes |
 //! | [`Schedule`] | the sources of a flow, by its seed and number |
@@ -22,11 +22,13 @@
 mod application;
 mod encoder;
 mod frames;
+mod replay;
 mod schedule;
 mod source;
 
 pub use application::{Application, PendingFrame, SkippedFrame, Transfer, Video, Write};
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use frames::FrameSizes;
+pub use replay::{Recording, Replay};
 pub use schedule::{FrameLaw, Schedule, UDP_HEADERS};
 pub use source::{Bursts, Departure, Distance, FrameStart, Rhythm, Source, spells};

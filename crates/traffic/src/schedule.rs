@@ -1,9 +1,11 @@
 //! Open-loop sources of a flow, by its seed and number.
 
+use std::sync::Arc;
+
 use airbound_random::{Purpose, Stream};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::{Bursts, FrameSizes, Rhythm, Source, Video};
+use crate::{Bursts, FrameSizes, Recording, Replay, Rhythm, Source, Video};
 
 /// Headers of IPv4 and UDP.
 pub const UDP_HEADERS: ByteCount = ByteCount::new(20 + 8);
@@ -73,6 +75,13 @@ impl Schedule {
         let (first, interval, sizes) = self.frames(law);
         let bursts = Bursts::new(first, interval, sizes, law.burst_rate, VIDEO_PAYLOAD, UDP_HEADERS);
         self.source(VIDEO_PAYLOAD, first, Rhythm::Bursts(bursts))
+    }
+
+    /// Recorded packets, the first at the start.
+    #[must_use]
+    pub fn replay(&self, recording: &Arc<Recording>, repeat: bool) -> Source {
+        let replay = Replay::new(Arc::clone(recording), self.start, repeat);
+        Source::new(recording.largest(), self.start, self.stop, Rhythm::Replay(replay))
     }
 
     /// Video frames over one TCP connection.

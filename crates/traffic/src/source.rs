@@ -3,7 +3,7 @@
 use airbound_random::{Key, OnOff, Stream};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::FrameSizes;
+use crate::{FrameSizes, Replay};
 
 /// The intervals at which a source sends.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub enum Rhythm {
     },
     /// Frames at equal intervals, each a burst of packets at a rate.
     Bursts(Bursts),
+    /// Recorded packets.
+    Replay(Replay),
 }
 
 /// The interval of packets of a constant stream: `bits * 10^9 / rate` ns, in whole nanoseconds with the remainder carried over.
@@ -154,7 +156,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Sends IP packets of `size` from `first` on, the last before `stop`; bursts have sizes of their own.
+    /// Sends IP packets of `size` from `first` on, the last before `stop`; bursts and recordings have sizes of their own.
     #[must_use]
     pub fn new(size: ByteCount, first: Instant, stop: Instant, rhythm: Rhythm) -> Self {
         let started = match &rhythm {
@@ -247,6 +249,7 @@ impl Source {
                 (size, self.next) = (packet, next);
                 self.started = started.or(self.started.take());
             }
+            Rhythm::Replay(replay) => (size, self.next) = replay.send(),
         }
         self.rest();
         Departure { at: sent, size, number, frame }

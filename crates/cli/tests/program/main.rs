@@ -10,6 +10,7 @@ mod doctor;
 mod emulate;
 mod golden;
 mod groups;
+mod import;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod lab;

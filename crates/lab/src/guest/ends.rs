@@ -154,7 +154,11 @@ impl Sender {
             }
             Traffic::Vr(stream) => Some(Self::Frames(Box::new(schedule.video(&stream.frames())))),
             Traffic::Tcp(bulk) if bulk.limit.is_none() => Some(Self::Bulk),
-            Traffic::Tcp(_) | Traffic::TcpShort(_) | Traffic::Rtc(_) | Traffic::Paced(_) => None,
+            Traffic::Tcp(_)
+            | Traffic::TcpShort(_)
+            | Traffic::Rtc(_)
+            | Traffic::Paced(_)
+            | Traffic::Replay(_) => None,
         }
     }
 }

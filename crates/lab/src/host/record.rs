@@ -532,6 +532,7 @@ const fn kind_of(traffic: &Traffic) -> &'static str {
         Traffic::TcpShort(_) => "tcp-short",
         Traffic::Vr(_) => "vr",
         Traffic::Rtc(_) => "rtc",
+        Traffic::Replay(_) => "replay",
         Traffic::Paced(_) => "paced",
     }
 }

@@ -258,6 +258,7 @@ impl<'a> Model<'a> {
                 Traffic::Rtc(stream) => stream.rate = stream.rate.mul_f64(*scale),
                 Traffic::Tcp(bulk) => bulk.limit = bulk.limit.map(|limit| limit.mul_f64(*scale)),
                 Traffic::TcpShort(transfers) => transfers.interval = transfers.interval.mul_f64(1.0 / scale),
+                Traffic::Replay(_) => {}
                 Traffic::Voip => {
                     flow.traffic = Traffic::Cbr(Datagrams { rate: CALL_RATE.mul_f64(*scale), size: CALL });
                 }
@@ -279,6 +280,8 @@ fn rate_of(traffic: &Traffic) -> Option<BitRate> {
         Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => datagrams.rate,
         // An allocator decides the rate, so there is no given load.
         Traffic::Paced(_) => return None,
+        // Recorded sizes and times are what they are.
+        Traffic::Replay(_) => return None,
         Traffic::Voip => CALL_RATE,
         Traffic::Tcp(bulk) => bulk.limit?,
         Traffic::TcpShort(short) => BitRate::of(short.size, short.interval),

@@ -137,6 +137,9 @@ impl Population {
             Traffic::Poisson(datagrams) => {
                 self.source(index, Some(when.poisson(datagrams.rate, datagrams.size)));
             }
+            Traffic::Replay(replayed) => {
+                self.source(index, Some(when.replay(&replayed.recording, replayed.repeat)));
+            }
             Traffic::Vr(stream) if stream.transport == Transport::Udp => {
                 self.source(index, Some(when.bursts(&stream.frames())));
             }
@@ -378,6 +381,7 @@ fn kind_name(traffic: &Traffic) -> &'static str {
         Traffic::TcpShort(_) => "tcp-short",
         Traffic::Vr(_) => "vr",
         Traffic::Rtc(_) => "rtc",
+        Traffic::Replay(_) => "replay",
     }
 }
 

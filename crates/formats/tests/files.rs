@@ -1,0 +1,126 @@
+//! Each file, as it is read.
+
+use airbound_formats::{Content, Measured, Path, Transport, percentile, read};
+
+pub(crate) fn bytes(name: &str) -> Vec<u8> {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name);
+    std::fs::read(file).expect("a file of the tests")
+}
+
+fn measured(name: &str) -> Measured {
+    read(&bytes(name), name).expect(name)
+}
+
+fn path(name: &str) -> (String, Path) {
+    match measured(name) {
+        Measured { tool, content: Content::Path(path) } => (tool, path),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn trace_of(path: &Path) -> &str {
+    &path.link.as_ref().expect("a link").trace
+}
+
+#[test]
+fn iperf3_has_rates_of_intervals_and_round_trips() {
+    let (tool, tcp) = path("iperf3-tcp.json");
+    assert_eq!(tool, "iperf3 3.12");
+    // `bits_per_second` and `rtt` of the file's three intervals.
+    assert_eq!(trace_of(&tcp), "time,bandwidth\n0,40.891\n1.000088,39.843\n2.000171,39.849\n");
+    assert_eq!(tcp.round_trips, [0.912, 1.297, 0.429]);
+    assert_eq!((tcp.loss, tcp.seconds), (None, 3.000086));
+    let (_, udp) = path("iperf3-udp.json");
+    assert_eq!((udp.loss, udp.round_trips.len()), (Some(0.0), 0));
+}
+
+#[test]
+fn irtt_has_a_probe_and_its_round_trips() {
+    let (tool, path) = path("irtt.json");
+    assert_eq!(tool, "irtt 0.9.0");
+    let probe = path.probe.expect("a probe");
+    assert_eq!((probe.interval, probe.bytes), (20.0, 160));
+    assert_eq!((path.round_trips.len(), path.loss), (10, Some(0.0)));
+    // `stats.rtt.min` of the file.
+    let whole: serde_json::Value = serde_json::from_slice(&bytes("irtt.json")).expect("JSON");
+    let least = whole["stats"]["rtt"]["min"].as_f64().expect("a least") / 1e6;
+    assert_eq!(percentile(&path.round_trips, 0.0), Some(least));
+}
+
+#[test]
+fn irtt_says_how_a_probe_was_lost() {
+    let text = String::from_utf8(bytes("irtt.json")).expect("text");
+    let lost = text.replacen("\"lost\": \"false\"", "\"lost\": \"true_down\"", 3);
+    let Content::Path(path) = read(lost.as_bytes(), "x").expect("irtt").content else { panic!("a path") };
+    assert_eq!((path.round_trips.len(), path.loss), (7, Some(0.3)));
+}
+
+#[test]
+fn flent_has_series_over_one_axis() {
+    let (tool, download) = path("tcp_download.flent");
+    assert_eq!(tool, "flent, test tcp_download");
+    // Values that flent has not measured are null.
+    assert!(trace_of(&download).starts_with("time,bandwidth\n0,10.000\n0.2,20.000\n"), "{download:?}");
+    assert_eq!(trace_of(&download).lines().count(), 1 + 9);
+    assert_eq!((download.round_trips.len(), percentile(&download.round_trips, 50.0)), (11, Some(8.0)));
+    let (tool, ping) = path("ping.flent.gz");
+    assert_eq!((tool.as_str(), &ping.link), ("flent 2.3.0, test ping", &None));
+    assert!(ping.round_trips.len() >= 10 && ping.round_trips.iter().all(|trip| *trip < 5.0), "{ping:?}");
+}
+
+#[test]
+fn hairpin_has_round_trips_and_losses_beside_bandwidth() {
+    let text = "0.000 20.0 14.0ms 0.00\n0.015 10.0 28.5ms 0.10\n0.030 30.0 7.0ms -0.01\n";
+    let Content::Path(path) = read(text.as_bytes(), "trace1.log").expect("a trace").content else {
+        panic!("a path")
+    };
+    assert_eq!(path.round_trips, [14.0, 28.5, 7.0]);
+    assert_eq!(path.link.as_ref().and_then(|link| link.mean), Some(20.0));
+    assert!((path.loss.expect("losses") - 0.1 / 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_table_of_pandas_has_an_index() {
+    let text = ",time,bandwidth\n0,0.0,5.0\n1,0.5,15.0\n";
+    let Content::Path(path) = read(text.as_bytes(), "x.csv").expect("a trace").content else {
+        panic!("a path")
+    };
+    assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(10.0), 0.5));
+}
+
+/// Packets and bytes of each direction of each conversation.
+fn packets(name: &str) -> Vec<(Transport, [(usize, u32); 2])> {
+    let Content::Packets(conversations) = measured(name).content else { panic!("packets") };
+    let sums = |sent: &Vec<(f64, u32)>| (sent.len(), sent.iter().map(|(_, size)| *size).sum());
+    conversations.iter().map(|one| (one.transport, [sums(&one.packets[0]), sums(&one.packets[1])])).collect()
+}
+
+#[test]
+fn captures_have_the_packets_that_tshark_counts() {
+    // Sums of `tshark -T fields -e ip.len` for each conversation and source.
+    let udp = |sent| (Transport::Udp, sent);
+    assert_eq!(packets("call.pcapng"), [udp([(20, 2430), (80, 75_650)]), udp([(13, 11_171), (7, 748)])]);
+    assert_eq!(packets("call.pcap").len(), 1);
+    // Linux's cooked capture of a machine that speaks to itself.
+    assert_eq!(packets("any.pcapng"), [udp([(10, 1754), (11, 1786)])]);
+}
+
+#[test]
+fn wrong_files_are_refused_in_one_sentence() {
+    let problem = |bytes: &[u8]| read(bytes, "x").expect_err("wrong").to_string();
+    assert!(problem(b"{\"a\": 1}").contains("of no known tool"));
+    assert!(problem(b"{\"a\": ").starts_with("x: the JSON is damaged"));
+    assert!(problem(b"\x00\xff\xfe").contains("neither a capture (pcap, pcapng) nor text"));
+    assert!(problem(b"hello world again\n").starts_with("x:1: "));
+    assert!(problem(&[0x1f, 0x8b, 8, 0]).starts_with("x cannot be unpacked"));
+    let error = br#"{"start": {}, "intervals": [], "error": "unable to connect"}"#;
+    assert_eq!(problem(error), "x: iperf3 ended with an error: unable to connect");
+    // A header of pcap with the type of link of radiotap, and a packet.
+    let mut monitor = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x7f\0\0\0".to_vec();
+    monitor.extend([0; 8].iter().chain(&[4, 0, 0, 0, 4, 0, 0, 0]).chain(b"\0\0\x08\0"));
+    assert!(
+        problem(&monitor).contains("its type of link is 127; it holds 802.11 frames"),
+        "{}",
+        problem(&monitor)
+    );
+}
