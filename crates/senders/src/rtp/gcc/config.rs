@@ -60,15 +60,15 @@ impl GccConfig {
     /// [`ConfigError::OutOfRange`] for the first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let max = (BitRate::from_kbps(5)..=BitRate::from_mbps(10_000)).contains(&self.max_rate);
-        ConfigError::check(max, "gcc.max-rate", self.max_rate, "5 kbit/s to 10 Gbit/s")?;
+        ConfigError::check(max, "max-rate", self.max_rate, "5 kbit/s to 10 Gbit/s")?;
         let min = (BitRate::from_kbps(5)..=self.max_rate).contains(&self.min_rate);
-        ConfigError::check(min, "gcc.min-rate", self.min_rate, "5 kbit/s to gcc.max-rate")?;
+        ConfigError::check(min, "min-rate", self.min_rate, "5 kbit/s to max-rate")?;
         let start = (self.min_rate..=self.max_rate).contains(&self.start_rate);
-        ConfigError::check(start, "gcc.start-rate", self.start_rate, "gcc.min-rate to gcc.max-rate")?;
+        ConfigError::check(start, "start-rate", self.start_rate, "min-rate to max-rate")?;
         let factor = (1.0..=10.0).contains(&self.pacing_factor);
-        ConfigError::check(factor, "gcc.pacing-factor", self.pacing_factor, "1 to 10")?;
+        ConfigError::check(factor, "pacing-factor", self.pacing_factor, "1 to 10")?;
         let interval = (Span::from_secs(1)..=Span::from_secs(60)).contains(&self.alr_probe_interval);
-        ConfigError::check(interval, "gcc.alr-probe-interval", self.alr_probe_interval, "1 s to 1 min")
+        ConfigError::check(interval, "alr-probe-interval", self.alr_probe_interval, "1 s to 1 min")
     }
 }
 
