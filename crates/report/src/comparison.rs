@@ -34,6 +34,11 @@ pub(crate) fn is_transfer(flow: &FlowSummary) -> bool {
     flow.kind == "tcp"
 }
 
+/// Whether its sender lowers its bitrate where the network gives it less, so that a latency may be bought with bitrate.
+pub(crate) fn is_adaptive(flow: &FlowSummary) -> bool {
+    matches!(flow.kind.as_str(), "rtc" | "paced" | "session")
+}
+
 /// Runs to be compared, and the flow in focus.
 #[derive(Debug, Clone)]
 pub struct Comparison {

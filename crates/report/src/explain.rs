@@ -15,6 +15,8 @@ const MOST_WAYS: usize = 8;
 pub struct Around {
     /// Propagation delay of its wire; the rest of its time on the wire is the queue of the bottleneck, and jitter.
     pub wire_delay: Option<Span>,
+    /// Whether its access link is a wire or a pipe in place of Wi-Fi.
+    pub is_piped: bool,
     /// Transmissions while it waited; `None` if the run recorded no transmissions, or it did not wait.
     pub waited: Option<Waited>,
     /// Number of its last transmission in a capture, and the capture's name.
@@ -28,6 +30,8 @@ pub struct Waited {
     pub span: Span,
     /// Transmission opportunities in it, the most airtime first.
     pub ways: Vec<OnAir>,
+    /// The part of it in which there were several at once: collisions, and transmissions out of each other's reach.
+    pub overlap: Span,
     /// The part of it in which there was none: backoff, silence.
     pub rest: Span,
 }
@@ -41,7 +45,7 @@ pub struct OnAir {
     pub to: u16,
     /// Their number.
     pub txops: u64,
-    /// Their time, acknowledgements included, as far as it lies in that time.
+    /// Their time, acknowledgements included, as far as it lies in that time and they were alone.
     pub airtime: Span,
 }
 
@@ -58,40 +62,53 @@ impl Waited {
             return Ok(None);
         }
         let mut ways: BTreeMap<(u16, u16), (u64, Span)> = BTreeMap::new();
-        let mut taken: Vec<(Instant, Instant)> = Vec::new();
+        // Moments at which one begins or ends.
+        let mut edges: Vec<(Instant, bool, (u16, u16))> = Vec::new();
         for txop in txops {
             let txop = txop?;
             let (start, end) = (txop.start.max(from), txop.end.min(until));
             if start >= end {
                 continue;
             }
-            let way = ways.entry((txop.transmitter, txop.receiver)).or_default();
-            way.0 += 1;
-            way.1 += end - start;
-            taken.push((start, end));
+            let key = (txop.transmitter, txop.receiver);
+            ways.entry(key).or_default().0 += 1;
+            edges.extend([(start, true, key), (end, false, key)]);
         }
-        // Collided ones overlap.
-        taken.sort_unstable();
-        let (mut rest, mut free_from) = (Span::ZERO, from);
-        for (start, end) in taken {
-            rest += start.since(free_from);
-            free_from = free_from.max(end);
+        edges.sort_unstable();
+        let (mut rest, mut overlap, mut before) = (Span::ZERO, Span::ZERO, from);
+        let mut now: Vec<(u16, u16)> = Vec::new();
+        for (at, begins, key) in edges.into_iter().chain([(until, false, Default::default())]) {
+            let took = at - before;
+            match now.as_slice() {
+                [] => rest += took,
+                [alone] => ways.entry(*alone).or_default().1 += took,
+                _ => overlap += took,
+            }
+            before = at;
+            match now.iter().position(|one| *one == key).filter(|_| !begins) {
+                Some(place) => drop(now.swap_remove(place)),
+                None if begins => now.push(key),
+                None => {}
+            }
         }
-        rest += until.since(free_from);
         let on_air = |((from, to), (txops, airtime))| OnAir { from, to, txops, airtime };
         let mut ways: Vec<OnAir> = ways.into_iter().map(on_air).collect();
         ways.sort_by_key(|way| std::cmp::Reverse(way.airtime));
-        Ok(Some(Self { span: until - from, ways, rest }))
+        Ok(Some(Self { span: until - from, ways, overlap, rest }))
     }
 
-    fn text(&self, info: &RunInfo) -> String {
+    fn text(&self, info: &RunInfo, is_piped: bool) -> String {
         let name = |number: u16| RunInfo::name(&info.transmitters, usize::from(number));
-        let mut text =
-            format!("\nOn the air in the {} before that first transmission:\n\n", milliseconds(self.span));
+        let (place, turn) = if is_piped { ("pipe", "turn") } else { ("air", "TXOP") };
+        let mut text = format!(
+            "\nOn the {place} in the {} before that first transmission:\n\n",
+            milliseconds(self.span)
+        );
         let mut line = |what: &str, count: Option<u64>, time: Span| {
             let share = time.as_nanos() as f64 / self.span.as_nanos().max(1) as f64;
-            let count = count
-                .map_or(String::new(), |count| format!("{count} TXOP{}", if count == 1 { "" } else { "s" }));
+            let count = count.map_or(String::new(), |count| {
+                format!("{count} {turn}{}", if count == 1 { "" } else { "s" })
+            });
             let row = format!(
                 "  {what:<38} {count:>10} {:>12} {:>6.1} %  {}",
                 milliseconds(time),
@@ -115,7 +132,10 @@ impl Waited {
             let airtime = others.iter().fold(Span::ZERO, |sum, way| sum + way.airtime);
             line("others", Some(others.iter().map(|way| way.txops).sum()), airtime);
         }
-        line("nobody: backoff, silence", None, self.rest);
+        if !self.overlap.is_zero() {
+            line("several at once", None, self.overlap);
+        }
+        line(if is_piped { "nobody" } else { "nobody: backoff, silence" }, None, self.rest);
         text
     }
 }
@@ -134,11 +154,12 @@ pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo, around: &Around
     let flow = name(&info.flows, usize::try_from(row.flow).unwrap_or(usize::MAX));
     let station = name(&info.stations, usize::from(row.station));
     let category = match row.category {
-        0 => "background",
-        1 => "best effort",
-        2 => "video",
-        3 => "voice",
-        _ => "unknown category",
+        _ if around.is_piped => "",
+        0 => ", background",
+        1 => ", best effort",
+        2 => ", video",
+        3 => ", voice",
+        _ => ", unknown category",
     };
     let end = end(row);
     let took = milliseconds(end.unwrap_or(row.sent).since(row.sent));
@@ -160,18 +181,19 @@ pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo, around: &Around
     };
     let tries = match row.tries {
         0 => "never transmitted".to_owned(),
+        _ if around.is_piped => "carried by a wire or a pipe in place of Wi-Fi".to_owned(),
         1 => format!("transmitted once, in TXOP {}", row.txop),
         tries => format!("transmitted {tries} times, last in TXOP {}", row.txop),
     };
     let text = format!(
-        "Packet {} of flow {flow} (station {station}, {} B, {category}) {fate}.\nSent at {:.6} s, {relays}{tries}.\n\n",
+        "Packet {} of flow {flow} (station {station}, {} B{category}) {fate}.\nSent at {:.6} s, {relays}{tries}.\n\n",
         row.packet,
         row.size.as_u64(),
         row.sent.as_secs_f64(),
     );
-    let mut text = text + &timeline(row, hops, end, info, around.wire_delay);
+    let mut text = text + &timeline(row, hops, end, info, around);
     if let Some(waited) = &around.waited {
-        text += &waited.text(info);
+        text += &waited.text(info, around.is_piped);
     }
     if let Some((number, file)) = &around.frame {
         text += &format!("\nIts last transmission is frame {number} of {file}.\n");
@@ -191,7 +213,7 @@ fn timeline(
     hops: &[HopRow],
     end: Option<Instant>,
     info: &RunInfo,
-    wire_delay: Option<Span>,
+    around: &Around,
 ) -> String {
     let dropped = matches!(row.fate, Fate::Dropped(_)).then_some(row.completed).unwrap_or(Instant::MAX);
     let arrived = if row.arrived == row.delivered { Instant::MAX } else { row.arrived };
@@ -201,7 +223,7 @@ fn timeline(
     let mut moments = vec![(row.sent, "sent by its source", "")];
     // The moment at which it left the queue of the wire, and the name of what follows.
     let wired = |before: Instant, after: Instant| {
-        let Some(delay) = wire_delay.filter(|_| after != Instant::MAX && after > before) else {
+        let Some(delay) = around.wire_delay.filter(|_| after != Instant::MAX && after > before) else {
             return (None, "wired");
         };
         let (queue, _) = split_wire(after.since(before), delay);
@@ -229,20 +251,28 @@ fn timeline(
     let text = hops.last().map(|hop| queued_at(hop.receiver));
     let queued = match &text {
         Some(text) => (row.enqueued, text.as_str(), "queueing"),
+        None if around.is_piped => (row.enqueued, "queued at its access link", name_of_wire),
         None => (row.enqueued, "queued at the Wi-Fi transmitter", name_of_wire),
     };
-    moments.extend([
-        queued,
-        (row.contending, "its aggregate began to contend", "queueing"),
-        (row.first_tx, "first transmission began", "contention"),
-    ]);
-    if row.tries > 1 {
-        moments.push((row.last_tx, "last transmission began", "retries"));
+    moments.push(queued);
+    if around.is_piped {
+        moments.extend([
+            (row.first_tx, "transmission began", "queueing"),
+            (row.received, "received", "on the link"),
+        ]);
+    } else {
+        moments.extend([
+            (row.contending, "its aggregate began to contend", "queueing"),
+            (row.first_tx, "first transmission began", "contention"),
+        ]);
+        if row.tries > 1 {
+            moments.push((row.last_tx, "last transmission began", "retries"));
+        }
+        moments.extend([
+            (row.received, "received", "airtime"),
+            (row.delivered, "left the reordering buffer", "reordering"),
+        ]);
     }
-    moments.extend([
-        (row.received, "received", "airtime"),
-        (row.delivered, "left the reordering buffer", "reordering"),
-    ]);
     let (left, name_of_wire) = wired(row.delivered, arrived);
     moments.extend(left);
     moments.extend([

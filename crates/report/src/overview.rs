@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use airbound_record::{FlowSummary, Summary};
+use airbound_record::Summary;
 
-use crate::comparison::{Comparison, SchemeRuns, is_transfer};
+use crate::comparison::{Comparison, SchemeRuns, is_adaptive, is_transfer};
 use crate::error::ReportError;
 use crate::grid::{Column, Grid, NOTHING, Spread, number};
 use crate::groups::Group;
 use crate::page::{Chapter, Grade, Page, Score, Scorecard};
 use crate::run::Run;
-use crate::verdict::{Choice, DemandResult, Judged, Keeping};
+use crate::verdict::{Choice, DemandResult, Judged, Keeping, missed_frames};
 
 /// Share of lost packets from which on it matters.
 const LEAST: f64 = 0.001;
@@ -129,22 +129,27 @@ impl Comparison {
         ScoreColumn { head, scores: self.schemes.iter().map(of).collect() }
     }
 
-    /// The column of a group without a demand: the goodput of transfers, the latency of others.
+    /// The column of a group without a demand: the goodput of transfers, the frames that a video misses, the latency of others.
     fn without_demand(&self, group: &Group) -> ScoreColumn {
-        let is_transfer = self.example(group).is_some_and(is_transfer);
-        let value = |summary: &Summary| {
-            if is_transfer {
-                self.goodput_of(summary, group)
-            } else {
-                self.middle_of(summary, group, &|flow: &FlowSummary| flow.latency_ms.p95)
-            }
-        };
-        let (figure, unit) = if is_transfer { ("goodput", "Mb/s") } else { ("p95", "ms") };
-        let head = format!("{}: {figure}", group.label());
-        let hidden = |scheme: &SchemeRuns| {
-            if is_transfer { String::new() } else { self.hidden(scheme, group).unwrap_or_default() }
-        };
-        self.plain(head, unit, value, hidden)
+        let goodput = |scheme: &SchemeRuns| scheme.spread(|summary| self.goodput_of(summary, group));
+        let missed = |summary: &Summary| Some(100.0 * self.mean_of(summary, group, &missed_frames)?);
+        let (is_transfer, adapts) =
+            self.example(group).map_or((false, false), |flow| (is_transfer(flow), is_adaptive(flow)));
+        let head = |figure: &str| format!("{}: {figure}", group.label());
+        if is_transfer {
+            let goodput = |summary: &Summary| self.goodput_of(summary, group);
+            self.plain(head("goodput"), "Mb/s", goodput, |_| String::new())
+        } else if self.any(group, &missed_frames) {
+            let bitrate = |scheme: &SchemeRuns| {
+                let goodput = goodput(scheme).filter(|_| adapts);
+                goodput.map_or(String::new(), |goodput| format!("{} Mb/s", number(goodput.median)))
+            };
+            self.plain(head("missed frames"), "%", missed, bitrate)
+        } else {
+            let p95 = |summary: &Summary| self.middle_of(summary, group, &|flow| flow.latency_ms.p95);
+            let hidden = |scheme: &SchemeRuns| self.hidden(scheme, group).unwrap_or_default();
+            self.plain(head("p95"), "ms", p95, hidden)
+        }
     }
 
     /// The facts that a latency hides: why the scheme is not chosen, or the share of lost packets.
@@ -257,11 +262,12 @@ pub(crate) fn score(demand: &DemandResult) -> Score {
         Keeping::About => "about kept",
         Keeping::Missed => "missed",
     };
+    let bitrate = demand.bitrate_mbps.map(|mbps| format!(", {} Mb/s", number(mbps)));
     let lost =
         (demand.lost_share >= LEAST).then(|| format!(", {} % lost", number(100.0 * demand.lost_share)));
     Score {
         text: demand.measured_ms.map_or(NOTHING.to_owned(), |value| format!("{} ms", number(value))),
-        detail: format!("{word}{}", lost.unwrap_or_default()),
+        detail: format!("{word}{}{}", bitrate.unwrap_or_default(), lost.unwrap_or_default()),
         grade: match demand.keeping {
             Keeping::Kept => Grade::Good,
             Keeping::About => Grade::Fair,

@@ -408,21 +408,33 @@ fn a_packet_waits_behind_others() {
     ];
     let waited = Waited::of(&row, &[], txops.into_iter()).unwrap().unwrap();
     let of = |way: &OnAir| (way.from, way.to, way.txops, way.airtime.as_nanos() / 1000);
-    assert_eq!(waited.ways.iter().map(of).collect::<Vec<_>>(), [(0, 2, 2, 400), (1, 0, 1, 100)]);
-    assert_eq!((waited.span, waited.rest), (whole, whole - Span::from_micros(450)));
+    assert_eq!(waited.ways.iter().map(of).collect::<Vec<_>>(), [(0, 2, 2, 350), (1, 0, 1, 50)]);
+    // All parts are those of the whole.
+    assert_eq!((waited.span, waited.overlap), (whole, Span::from_micros(50)));
+    assert_eq!(waited.rest, whole - Span::from_micros(450));
     let wire_delay = Some(Span::from_millis(1));
-    let around = Around { wire_delay, waited: Some(waited), frame: Some((7, "air.pcap".to_owned())) };
+    let frame = Some((7, "air.pcap".to_owned()));
+    let around = Around { wire_delay, waited: Some(waited.clone()), frame, is_piped: false };
     let story = explain(&row, &[], &info, &around);
     for text in [
         "left the queue of the wire",
         "wire delay     1.000 ms",
         "ap to laptop",
         "2 TXOPs",
+        "several at once",
         "frame 7 of air.pcap",
     ] {
         assert!(story.contains(text), "{text}\n{story}");
     }
     assert!(story.lines().all(|line| line.chars().count() <= 100), "{story}");
+    let piped = Around { wire_delay, waited: Some(waited), is_piped: true, frame: None };
+    let story = explain(&row, &[], &info, &piped);
+    for text in ["carried by a wire or a pipe", "queued at its access link", "on the link", "2 turns"] {
+        assert!(story.contains(text), "{text}\n{story}");
+    }
+    for text in ["TXOP", "Wi-Fi transmitter", "the air", "best effort", "reordering", "contend"] {
+        assert!(!story.contains(text), "{text}\n{story}");
+    }
     // A packet that never waited has nothing to tell.
     let at_once = PacketRow { first_tx: row.enqueued, ..row };
     let none = std::iter::empty::<Result<TxopRow, String>>();

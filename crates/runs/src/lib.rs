@@ -51,7 +51,7 @@ pub use log_size::packet_log_size;
 pub use matrix::{Finished, Matrix};
 pub use opened::{Named, Opened};
 pub use paced::{AirCapture, BuiltRun, PacedRun};
-pub use packets::{DeliveredPacket, Late, LateFlow, Packets, wire_delays};
+pub use packets::{DeliveredPacket, Late, LateFlow, Links, Packets, links};
 pub use pcap::{Contents, PreparedCapture, find_frame};
 pub use request::{RunRequest, encoding};
 pub use watch::{Step, Watch};

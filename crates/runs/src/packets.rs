@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, HopRow, PacketRow, RunFolder, Split, TableReader, find_hops};
-use airbound_scenario::{DemandSchedule, Overrides, Scenario};
+use airbound_scenario::{Access, ChannelSpec, DemandSchedule, Overrides, Scenario, Station, TraceUse};
 use airbound_units::{Instant, Span};
 
 use crate::error::RunsError;
@@ -46,13 +46,36 @@ pub enum Late {
     Latency(Span),
 }
 
-/// The propagation delay of the wire of each flow of a run, by its number.
+/// The links of a run beside the air.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// Propagation delay of the wire of each flow of the scenario, by name.
+    pub wire_delays: BTreeMap<String, Span>,
+    /// Stations, and clients of a session, behind a pipe in place of the air.
+    pub piped: Vec<String>,
+    /// Clients of a session that have no station: their access links are their own.
+    pub apart: Vec<String>,
+    /// Whether there is a session, whose rows of packets are those of one access link.
+    pub has_session: bool,
+}
+
+/// The links of a run.
 ///
 /// # Errors
 /// The scenario of the run cannot be read.
-pub fn wire_delays(folder: &RunFolder) -> Result<Vec<Span>, RunsError> {
+pub fn links(folder: &RunFolder) -> Result<Links, RunsError> {
     let scenario = Scenario::parse(&folder.scenario()?, "scenario.toml", &Overrides::none())?;
-    Ok(scenario.flows.into_iter().map(|flow| flow.wire.delay).collect())
+    let clients = scenario.session.iter().flat_map(|session| &session.clients);
+    let apart = clients.filter(|client| !matches!(client.access, Access::Station(_)));
+    let apart: Vec<String> = apart.map(|client| client.name.clone()).collect();
+    let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
+    let stations = scenario.stations.iter().filter(is_pipe).map(|station| station.name.clone());
+    Ok(Links {
+        has_session: scenario.session.is_some(),
+        piped: stations.chain(apart.iter().cloned()).collect(),
+        apart,
+        wire_delays: scenario.flows.into_iter().map(|flow| (flow.name, flow.wire.delay)).collect(),
+    })
 }
 
 /// The logged packets of a run, without those of the warm-up.

@@ -74,13 +74,14 @@ pub(super) fn truth(tallies: &[(String, Tally)]) -> Option<Truth> {
     let judged: Vec<(&str, f64, f64)> =
         tallies.iter().map(|(name, tally)| (name.as_str(), tally.strain(), tally.toll(base))).collect();
     let keepers: Vec<_> = judged.iter().filter(|(_, strain, _)| *strain <= 1.0).collect();
-    let cheapest = keepers.iter().map(|(.., toll)| *toll).fold(f64::INFINITY, f64::min);
-    let mut fair: Vec<_> = keepers.into_iter().filter(|(.., toll)| *toll <= cheapest + 0.05).collect();
-    let is_kept = !fair.is_empty();
-    if !is_kept {
-        fair = judged.iter().collect();
-    }
-    let default = judged.first().filter(|first| is_kept && fair.iter().any(|one| one.0 == first.0));
+    let is_kept = !keepers.is_empty();
+    // What misses by a tenth more than the nearest is as near, so that costs decide there, too.
+    let least = judged.iter().map(|(_, strain, _)| *strain).fold(f64::INFINITY, f64::min);
+    let near: Vec<_> =
+        if is_kept { keepers } else { judged.iter().filter(|one| one.1 <= 1.1 * least).collect() };
+    let cheapest = near.iter().map(|(.., toll)| *toll).fold(f64::INFINITY, f64::min);
+    let fair: Vec<_> = near.into_iter().filter(|(.., toll)| *toll <= cheapest + 0.05).collect();
+    let default = judged.first().filter(|first| fair.iter().any(|one| one.0 == first.0));
     let nearest = fair.into_iter().min_by(|one, other| one.1.total_cmp(&other.1));
     let (scheme, ..) = default.or(nearest)?;
     Some(Truth { scheme: (*scheme).to_owned(), is_kept })

@@ -7,7 +7,7 @@ use airbound_record::{
 };
 use airbound_report::{Around, Cell, Grid, OnAir, Waited, split_wire};
 use airbound_runs::folder::Index;
-use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets, find_frame, wire_delays};
+use airbound_runs::{DeliveredPacket, Late, LateFlow, Packets, find_frame, links};
 use airbound_units::{Instant, Span};
 use serde_json::{Value, json};
 
@@ -15,6 +15,9 @@ use crate::args::Explain;
 use crate::error::CliError;
 use airbound_console::Verbosity;
 use airbound_console::output;
+
+/// Words on what the rows of a session are about.
+const OF_A_LINK: &str = "Packets of a session count on one access link; in the tables of the run its flows count from end to end.";
 
 pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(index) = Index::read(&explain.run)? {
@@ -38,8 +41,10 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
         return one(explain, &folder, &path, (packet, flow), &info, verbosity);
     }
     let Some(packets) = Packets::of(&folder)? else { return Ok(()) };
+    // Of an emulation all flows of the scenario may have been left out.
+    let has_session = links(&folder).is_ok_and(|links| links.has_session);
     if let Some(count) = explain.worst {
-        return worst(&packets.worst(flow, count as usize)?, explain, &info, verbosity);
+        return worst(&packets.worst(flow, count as usize)?, explain, &info, has_session, verbosity);
     }
     let late = match explain.late.flatten() {
         Some(latency) => Late::Latency(latency),
@@ -49,7 +54,7 @@ pub(super) fn explain(explain: &Explain, verbosity: Verbosity) -> Result<(), Cli
             return Err(CliError::Input(problem.to_owned()));
         }
     };
-    self::late(&packets.late(flow, late)?, late, explain, &info, verbosity)
+    self::late(&packets.late(flow, late)?, late, explain, &info, has_session, verbosity)
 }
 
 /// The number of a flow.
@@ -108,7 +113,9 @@ fn around(
     hops: &[HopRow],
     info: &RunInfo,
 ) -> Result<Around, CliError> {
-    let waited = match folder.existing("txops.parquet") {
+    let links = links(folder).unwrap_or_default();
+    let station = RunInfo::name(&info.stations, usize::from(row.station));
+    let waited = match folder.existing("txops.parquet").filter(|_| !links.apart.contains(&station)) {
         Some(path) => Waited::of(row, hops, TableReader::<TxopRow>::open(&path)?)?,
         None => None,
     };
@@ -116,9 +123,8 @@ fn around(
         Some(path) => find_frame(path, row, info)?.map(|number| (number, path.display().to_string())),
         None => None,
     };
-    // Acknowledgements and clients of sessions have numbers behind the flows.
-    let wire_delay = wire_delays(folder)?.get(row.flow as usize).copied();
-    Ok(Around { wire_delay, waited, frame })
+    let wire_delay = links.wire_delays.get(&RunInfo::name(&info.flows, row.flow as usize)).copied();
+    Ok(Around { wire_delay, is_piped: links.piped.contains(&station), waited, frame })
 }
 
 /// Adds what is known beside the row.
@@ -146,9 +152,11 @@ fn add_around(value: &mut Value, row: &PacketRow, hops: &[HopRow], info: &RunInf
         json!({
             "time_ms": waited.span.as_millis_f64(),
             "on_air": waited.ways.iter().map(way).collect::<Vec<_>>(),
+            "overlap_ms": waited.overlap.as_millis_f64(),
             "nobody_ms": waited.rest.as_millis_f64(),
         })
     }));
+    value["link"] = json!(if around.is_piped { "pipe" } else { "wifi" });
     value["frame"] = json!(around.frame.as_ref().map(|(number, _)| number));
 }
 
@@ -157,6 +165,7 @@ fn worst(
     told: &[DeliveredPacket],
     explain: &Explain,
     info: &RunInfo,
+    has_session: bool,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     if verbosity.json {
@@ -183,10 +192,11 @@ fn worst(
     grid.note = match told.first() {
         None => "No packet was delivered.".to_owned(),
         Some(first) => format!(
-            "{} The whole way of the first: airbound explain {} --packet {}",
+            "{} The whole way of the first: airbound explain {} --packet {}{}",
             most_in(told),
             explain.run.display(),
-            first.row.packet
+            first.row.packet,
+            if has_session { format!("\n{OF_A_LINK}") } else { String::new() }
         ),
     };
     Ok(output::say(verbosity, &grid.to_text(output::width()))?)
@@ -198,6 +208,7 @@ fn late(
     late: Late,
     explain: &Explain,
     info: &RunInfo,
+    has_session: bool,
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     let name = |flow: u32| RunInfo::name(&info.flows, flow as usize);
@@ -230,6 +241,9 @@ fn late(
         &["flow", "most of it in", "packets", "late", "late %", "lost %", "worst ms"],
         2,
     );
+    if has_session {
+        grid.note = OF_A_LINK.to_owned();
+    }
     for flow in flows {
         let share = |count: u64| format!("{:.2}", 100.0 * count as f64 / flow.packets.max(1) as f64);
         let longest = flow.late.iter().map(|one| one.split.latency()).max();

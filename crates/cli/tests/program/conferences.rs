@@ -94,6 +94,13 @@ fn packets_of_sessions_are_logged_and_explained() {
     }
     let story = place.json(&["explain", "room", "--packet", "50", "--flow", "remote-1 down", "--json"]);
     assert_eq!(story["station"], "remote-1");
+    // Nothing of Wi-Fi lies on a wire.
+    assert_eq!((&story["link"], &story["waited"]), (&serde_json::json!("pipe"), &serde_json::Value::Null));
+    let story = place.succeed(&["explain", "room", "--packet", "50", "--flow", "remote-1 down"]);
+    assert!(story.contains("carried by a wire or a pipe in place of Wi-Fi"), "{story}");
+    assert!(!story.contains("TXOP") && !story.contains("Wi-Fi transmitter"), "{story}");
+    let worst = place.succeed(&["explain", "room", "--worst", "2"]);
+    assert!(worst.contains("count on one access link"), "{worst}");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use airbound_record::Summary;
 use serde::Serialize;
 
-use super::cost::words;
+use super::cost::{costs, words};
 use super::measure::{Measure, able, is_tie, rank};
 use super::{Advice, Change};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, is_adaptive};
 use crate::grid::wrapped;
 use crate::run::Run;
 
@@ -47,6 +47,7 @@ impl Attempt {
         let ranked = rank(&both, &all, focus, measure);
         let of = |name: &str| ranked.iter().find(|one| one.scheme.name == name);
         let (old, new) = (of(&advice.scheme)?, of(AFTER)?);
+        let spared = Some(focus).filter(|focus| !both.example(focus).is_some_and(is_adaptive));
         let refused = able(&both, focus, measure).1.into_iter().find(|(name, _)| *name == AFTER);
         let is_first = ranked.first().is_some_and(|first| first.scheme.name == AFTER);
         let helps = is_first && !is_tie(new, old, measure) && refused.is_none();
@@ -60,7 +61,7 @@ impl Attempt {
             advice.scheme,
             measure.bare(old.value.median),
             measure.show(new.value.median),
-            words(&both, new.scheme, focus)
+            words(&both, new.scheme, &costs(&both, new.scheme, spared), focus)
         );
         let (before, after) = (old.value.median, new.value.median);
         Some(Self { change: advice.change.clone(), figure: advice.figure, before, after, helps, sentence })

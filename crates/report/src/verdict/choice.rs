@@ -1,9 +1,10 @@
 //! Which scheme to choose for the network, and what it costs.
 
+use super::bitrate;
 use super::cost::largest;
 use super::judged::{Choice, Judged, empty, named};
 use super::keep::{DemandResult, Keeping, worst_played};
-use super::rules::{EQUAL, SPOILED};
+use super::rules::{CHOICE, EQUAL, SPOILED};
 use super::{listed, percent, plain};
 use crate::comparison::Comparison;
 use crate::grid::number;
@@ -14,12 +15,13 @@ const MOST_NAMES: usize = 4;
 /// The choice for the network; `None` without a flow, and for a single scheme without a demand.
 pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
     let focus = comparison.focus()?;
-    let schemes: Vec<Judged> =
+    let mut schemes: Vec<Judged> =
         comparison.schemes.iter().map(|scheme| Judged::of(comparison, scheme)).collect();
+    bitrate::add(comparison, &mut schemes);
     let mut choice = match schemes.as_slice() {
         [only] => alone(only)?,
         _ if schemes.iter().any(|judged| judged.keeping.is_some()) => by_demand(comparison, &schemes)?,
-        _ => plain::choice(comparison, focus)?,
+        _ => plain::choice(comparison, focus, &schemes)?,
     };
     if let Some(sentence) = unplayable(comparison, &schemes) {
         choice.lines.insert(0, std::mem::replace(&mut choice.sentence, sentence));
@@ -53,38 +55,38 @@ fn by_demand(comparison: &Comparison, schemes: &[Judged]) -> Option<Choice> {
     let (candidates, left_out) = runnable(comparison, candidates);
     let keepers: Vec<&Judged> = candidates.iter().copied().filter(|judged| judged.keeps_all()).collect();
     let (candidates, keepers) = (playable(candidates), playable(keepers));
-    let least = keepers.iter().map(|judged| largest(&judged.costs)).fold(f64::INFINITY, f64::min);
-    let is_equal = |judged: &&Judged| 100.0 * (largest(&judged.costs) - least) <= EQUAL.threshold;
-    let equals: Vec<&Judged> = keepers.iter().copied().filter(is_equal).collect();
+    let is_kept = !keepers.is_empty();
+    let equals = if is_kept { surest(cheapest(&keepers)) } else { cheapest(&near(&candidates)) };
     let chosen = match equals.iter().copied().find(is_default) {
         Some(default) => default,
-        None if equals.is_empty() => nearest(&candidates)?,
         None => nearest(&equals)?,
     };
-    let cost = if is_default(&chosen) || comparison.base().is_none() {
-        String::new()
-    } else {
-        chosen.named_cost().map_or("; at little cost".to_owned(), |cost| {
-            format!("; {} loses {}", cost.flow, percent(cost.lost))
-        })
+    let cost = match chosen.named_cost() {
+        Some(cost) => format!("; {} loses {}", cost.flow, percent(cost.lost)),
+        None if is_default(&chosen) || comparison.base().is_none() => String::new(),
+        None => "; at little cost".to_owned(),
     };
     let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
-    let sentence = if equals.is_empty() {
+    let mut lines = Vec::new();
+    let sentence = if is_kept {
+        format!("{verb} {}: {}{cost}.", chosen.scheme, kept(chosen)?)
+    } else {
         let all = the(&chosen.demands);
+        let closest = nearest(&candidates).filter(|closest| closest.scheme != chosen.scheme);
+        lines.extend(closest.and_then(|closest| Some(format!("Nearest is {}.", with_cost(closest)?))));
         format!(
-            "No scheme keeps {all}, {} is nearest: {}{}.",
+            "No scheme keeps {all}, {} is {}nearest: {}{}.",
             chosen.scheme,
+            if lines.is_empty() { "" } else { "about " },
             missed(chosen.worst()?),
             cost.replacen(';', ",", 1)
         )
-    } else {
-        format!("{verb} {}: {}{cost}.", chosen.scheme, kept(chosen)?)
     };
-    let mut lines = Vec::new();
     lines.extend(beside(comparison, schemes, chosen));
     lines.extend(others(&keepers, chosen));
     lines.extend(nearly(schemes, chosen));
-    lines.extend(named(comparison, &chosen.scheme, &chosen.costs));
+    lines.extend(named(comparison, chosen));
+    lines.extend(of_default(comparison, schemes, chosen));
     lines.extend(left_out);
     Some(Choice { scheme: Some(chosen.scheme.clone()), sentence, lines, ..empty(chosen.keeping, "demand") })
 }
@@ -128,6 +130,26 @@ fn all(demands: &[DemandResult]) -> String {
         2 => "both demands".to_owned(),
         count => format!("all {count} demands"),
     }
+}
+
+/// Those whose largest cost is about the least.
+fn cheapest<'a>(all: &[&'a Judged]) -> Vec<&'a Judged> {
+    let least = all.iter().map(|judged| largest(&judged.costs)).fold(f64::INFINITY, f64::min);
+    let is_equal = |judged: &&Judged| 100.0 * (largest(&judged.costs) - least) <= EQUAL.threshold;
+    all.iter().copied().filter(is_equal).collect()
+}
+
+/// Those of which the seeds tell that they keep all demands, or all if there is none.
+fn surest(all: Vec<&Judged>) -> Vec<&Judged> {
+    let sure: Vec<&Judged> =
+        all.iter().copied().filter(|judged| judged.keeping == Some(Keeping::Kept)).collect();
+    if sure.is_empty() { all } else { sure }
+}
+
+/// Those that miss their demands by about as little as the nearest one.
+fn near<'a>(all: &[&'a Judged]) -> Vec<&'a Judged> {
+    let least = nearest(all).map_or(0.0, Judged::excess) * (1.0 + CHOICE.threshold / 100.0);
+    all.iter().copied().filter(|judged| judged.excess() <= least).collect()
 }
 
 /// The first of those that are least far from their demands.
@@ -190,13 +212,23 @@ fn beside(comparison: &Comparison, schemes: &[Judged], chosen: &Judged) -> Optio
 fn others(keepers: &[&Judged], chosen: &Judged) -> Option<String> {
     let others = keepers.iter().filter(|judged| judged.scheme != chosen.scheme);
     let text = |judged: &&Judged| {
-        let cost = judged.named_cost().map(|cost| format!(" ({} lost)", cost.text()));
-        format!("{}{}", judged.scheme, cost.unwrap_or_default())
+        let about = (judged.keeping == Some(Keeping::About)).then(|| "about".to_owned());
+        let cost = judged.named_cost().map(|cost| format!("{} lost", cost.text()));
+        let notes: Vec<String> = about.into_iter().chain(cost).collect();
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+        format!("{}{notes}", judged.scheme)
     };
     let texts: Vec<String> = others.map(text).collect();
     let verb = if texts.len() == 1 { "keeps" } else { "keep" };
     let what = if chosen.demands.len() == 1 { "the demand".to_owned() } else { all(&chosen.demands) };
     (!texts.is_empty()).then(|| format!("Also {} {verb} {what}.", listed(&texts, MOST_NAMES)))
+}
+
+/// The bitrate, or utility, that the default takes where another scheme is chosen.
+fn of_default(comparison: &Comparison, schemes: &[Judged], chosen: &Judged) -> Option<String> {
+    let base = comparison.base().filter(|base| base.name != chosen.scheme)?;
+    let cost = schemes.iter().find(|judged| judged.scheme == base.name)?.named_cost()?;
+    Some(format!("Under {} {} loses {}.", base.name, cost.flow, percent(cost.lost)))
 }
 
 /// Schemes that cost less than the choice, and of which the seeds do not tell whether they keep the demands.
@@ -206,20 +238,17 @@ fn nearly(schemes: &[Judged], chosen: &Judged) -> Option<String> {
             && judged.keeping == Some(Keeping::About)
             && !judged.keeps_all()
     };
-    let text = |judged: &Judged| {
-        let worst = judged.worst()?;
-        let cost =
-            judged.named_cost().map_or("at little cost".to_owned(), |cost| format!("{} lost", cost.text()));
-        Some(format!(
-            "{} ({} of {} ms, {cost})",
-            judged.scheme,
-            number(worst.measured_ms?),
-            worst.demanded_ms
-        ))
-    };
-    let texts: Vec<String> = schemes.iter().filter(is_cheaper).filter_map(text).collect();
+    let texts: Vec<String> = schemes.iter().filter(is_cheaper).filter_map(with_cost).collect();
     (!texts.is_empty())
         .then(|| format!("The seeds do not tell whether {} may do, too.", listed(&texts, MOST_NAMES)))
+}
+
+/// A scheme with its latency of what is demanded, and its cost.
+fn with_cost(judged: &Judged) -> Option<String> {
+    let worst = judged.worst()?;
+    let cost =
+        judged.named_cost().map_or("at little cost".to_owned(), |cost| format!("{} lost", cost.text()));
+    Some(format!("{} ({}, {cost})", judged.scheme, missed(worst)))
 }
 
 /// The sentence that comes first if nothing is playable under any scheme.
@@ -234,11 +263,12 @@ fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
     let frames = comparison.example(group).is_some_and(|flow| flow.fps.is_some());
     let what = if frames { "frames" } else { "packets" };
     let under = if schemes.len() > 1 { "under every scheme " } else { "" };
-    Some(format!(
-        "Nothing is playable: {under}{} or more of the {what} of {} are late or lost.",
-        percent(share),
-        group.name
-    ))
+    let share = match percent(share) {
+        share if share == "100 %" => "all".to_owned(),
+        share if schemes.len() > 1 => format!("{share} or more of the"),
+        share => format!("{share} of the"),
+    };
+    Some(format!("Nothing is playable: {under}{share} {what} of {} are late or lost.", group.name))
 }
 
 /// The share of frames that are late or lost under the choice, where it is one that a user sees.
@@ -385,8 +415,53 @@ mod tests {
         let all = with(linux, 100.0).chain(with(law, 50.0)).collect();
         let choice = chosen(&compared(all, "vr", "linux"));
         assert_eq!(choice.scheme.as_deref(), Some("law"));
-        let line = "The seeds do not tell whether linux (21.0 of 20 ms, at little cost) may do, too.";
+        let line = "The seeds do not tell whether linux (vr 21.0 of 20 ms, at little cost) may do, too.";
         assert!(choice.lines.iter().any(|one| one == line), "{:?}", choice.lines);
+        // Of equal costs the one that surely keeps it, before the default, too.
+        let (linux, pie) = (seeds("linux", [18.0, 19.0, 21.5]), seeds("pie", [17.0, 17.1, 17.2]));
+        let choice = chosen(&compared([linux, pie].concat(), "vr", "linux"));
+        assert_eq!(choice.scheme.as_deref(), Some("pie"), "{}", choice.sentence);
+        assert!(choice.lines.iter().any(|one| one == "Also linux (about) keeps the demand."));
+    }
+
+    #[test]
+    fn a_latency_that_is_bought_with_bitrate_has_its_cost() {
+        let of = |name: &str, p95, mbps: [f64; 2]| {
+            let runs = (1..).zip(mbps);
+            let run = |(seed, mbps)| Made::new(name, seed).vr(p95, 1.0).goodput("vr", mbps).kind("vr", "rtc");
+            runs.map(run).collect::<Vec<_>>()
+        };
+        let chosen = |runs: &[Vec<Made>]| {
+            let choice = chosen(&compared(runs.concat(), "vr", "linux"));
+            (choice.scheme.clone().expect("a scheme"), choice)
+        };
+        let collapsed = of("wqm", 3.0, [3.0, 4.0]);
+        let (name, choice) = chosen(&[of("linux", 30.0, [29.0, 31.0]), collapsed.clone()]);
+        assert_eq!(name, "wqm", "it alone keeps the demand");
+        assert_eq!(choice.sentence, "Choose wqm: vr keeps its demand, 3.00 of 20 ms; at little cost.");
+        let full = of("pie", 9.0, [28.0, 30.0]);
+        let (name, choice) = chosen(&[of("linux", 30.0, [29.0, 31.0]), collapsed.clone(), full.clone()]);
+        assert_eq!(name, "pie", "{}", choice.sentence);
+        assert!(choice.lines.iter().any(|line| line == "Also wqm (vr 88 % lost) keeps the demand."));
+        // The default is left for what does not collapse, not for what the seeds do not tell from it.
+        let (name, choice) = chosen(&[of("linux", 9.0, [3.0, 4.0]), full.clone()]);
+        assert_eq!(name, "pie");
+        assert!(choice.lines.iter().any(|line| line == "Under linux vr loses 88 %."), "{:?}", choice.lines);
+        assert_eq!(chosen(&[of("linux", 9.0, [3.0, 28.0]), full]).0, "linux");
+    }
+
+    #[test]
+    fn little_nearer_to_a_demand_is_no_reason_for_a_cost() {
+        let choose = |linux, law| {
+            let choice =
+                chosen(&compared(vec![made("linux", linux, 100.0), made("law", law, 40.0)], "vr", "linux"));
+            (choice.sentence, choice.lines)
+        };
+        let (sentence, lines) = choose(30.6, 30.0);
+        assert_eq!(sentence, "No scheme keeps the demand of vr, linux is about nearest: vr 30.6 of 20 ms.");
+        assert_eq!(lines[0], "Nearest is law (vr 30.0 of 20 ms, download 60 % lost).");
+        let (sentence, _) = choose(33.1, 30.0);
+        assert!(sentence.contains("law is nearest: vr 30.0 of 20 ms, download loses 60 %"), "{sentence}");
     }
 
     #[test]

@@ -15,12 +15,13 @@ const MOST_NAMES: usize = 4;
 /// Rise of a p95 that matters to anybody, ms.
 const FELT_MS: f64 = 5.0;
 
-/// Goodput that a flow, or a group of them, loses under a scheme.
+/// Goodput that a flow, or a group of them, loses under a scheme; or the utility of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
-    /// The flow or the group.
+    /// The flow or the group, or "the session".
     pub flow: String,
-    /// Share of the goodput under the default that is lost, by the means over the seeds.
+    /// Share of the goodput under the default that is lost, by the means over the seeds; of an adaptive sender with a demand, and of a
+    /// session, share of the most under a scheme that keeps the demands.
     pub lost: f64,
 }
 
@@ -90,9 +91,8 @@ pub(super) fn later(comparison: &Comparison, scheme: &SchemeRuns, own: Option<&G
 }
 
 /// The costs that are named, as words behind a semicolon; empty without any.
-pub(super) fn words(comparison: &Comparison, scheme: &SchemeRuns, own: &Group) -> String {
-    let named = costs(comparison, scheme, Some(own)).into_iter().filter(Cost::is_named);
-    let named: Vec<String> = named.map(|cost| cost.text()).collect();
+pub(super) fn words(comparison: &Comparison, scheme: &SchemeRuns, costs: &[Cost], own: &Group) -> String {
+    let named: Vec<String> = costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
     let later = later(comparison, scheme, Some(own));
     let mut text = String::new();
     if !named.is_empty() {

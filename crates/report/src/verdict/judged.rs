@@ -37,7 +37,7 @@ pub struct Judged {
     pub keeping: Option<Keeping>,
     /// The result of each demand, that of the flow in focus first.
     pub demands: Vec<DemandResult>,
-    /// Losses of other flows against the default, the largest first.
+    /// Losses of other flows against the default, of adaptive senders with a demand, and of a session's utility, the largest first.
     pub costs: Vec<Cost>,
     /// Whether at most half of the frames of what is judged are late or lost.
     pub is_playable: bool,
@@ -75,7 +75,8 @@ impl Judged {
     }
 }
 
-/// The group that no cost is counted of: the only one with a demand, or without demands that in focus.
+/// The group that no cost is counted of, unless its sender gives up bitrate: the only one with a demand, or without demands that in
+/// focus.
 pub(super) fn spared(comparison: &Comparison) -> Option<&Group> {
     let mut demanding = comparison.demanding();
     match (demanding.next(), demanding.next()) {
@@ -86,14 +87,14 @@ pub(super) fn spared(comparison: &Comparison) -> Option<&Group> {
 }
 
 /// Each cost of the choice where there are several, and what is later under it.
-pub(super) fn named(comparison: &Comparison, chosen: &str, costs: &[Cost]) -> Vec<String> {
+pub(super) fn named(comparison: &Comparison, chosen: &Judged) -> Vec<String> {
     let mut lines = Vec::new();
-    let costs: Vec<String> = costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
+    let costs: Vec<String> = chosen.costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
     if costs.len() > 1 {
         let base = comparison.baseline.as_deref().unwrap_or_default();
         lines.push(format!("Goodput lost against {base}: {}.", listed(&costs, 2 * MOST_NAMES)));
     }
-    let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen);
+    let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen.scheme);
     let later = scheme.map(|scheme| cost::later(comparison, scheme, spared(comparison))).unwrap_or_default();
     if !later.is_empty() {
         lines.push(format!("It raises the p95 of {}.", listed(&later, MOST_NAMES)));

@@ -4,7 +4,7 @@ use airbound_record::{FlowSummary, Summary};
 use serde::Serialize;
 
 use super::rules::{LOSSY, PLAYABLE};
-use crate::comparison::{Comparison, SchemeRuns};
+use crate::comparison::{Comparison, SchemeRuns, is_adaptive};
 use crate::groups::Group;
 use crate::student::student_quantile;
 
@@ -40,6 +40,8 @@ pub struct DemandResult {
     pub interval_ms: Option<[f64; 2]>,
     /// Share of packets, or of payload, that did not arrive, mean over the seeds.
     pub lost_share: f64,
+    /// Goodput of a sender that adapts its bitrate, Mb/s, mean over the seeds; `None` of others.
+    pub bitrate_mbps: Option<f64>,
     /// Whether it is kept.
     pub keeping: Keeping,
     /// The larger of measured over demanded latency, and of lost over allowed share: at most 1 if the mean keeps the demand.
@@ -55,6 +57,8 @@ impl DemandResult {
         let measured_ms = measured.as_deref().map(mean);
         let interval_ms = measured.as_deref().and_then(interval);
         let lost_share = mean(&flows().map(|flow| undelivered(comparison, flow)).collect::<Vec<_>>());
+        let bitrates: Vec<f64> =
+            flows().filter(|flow| is_adaptive(flow)).map(|flow| flow.goodput_mbps).collect();
         let late = measured_ms.map_or(f64::INFINITY, |ms| ms / demand.latency_ms);
         let lossy = 100.0 * lost_share / LOSSY.threshold;
         let spans = |[low, high]: [f64; 2]| low <= demand.latency_ms && demand.latency_ms <= high;
@@ -72,6 +76,7 @@ impl DemandResult {
             measured_ms,
             interval_ms,
             lost_share,
+            bitrate_mbps: (!bitrates.is_empty()).then(|| mean(&bitrates)),
             keeping,
             excess: late.max(lossy),
         })
@@ -119,8 +124,12 @@ pub(super) fn worst_played<'a>(comparison: &'a Comparison, scheme: &SchemeRuns) 
 
 /// Share of a flow's frames that were late or lost; of what has no frames, of packets that were lost.
 fn spoiled(comparison: &Comparison, flow: &FlowSummary) -> f64 {
-    let frames = flow.rtc.map_or(flow.stall_rate, |rtc| rtc.deadline_miss_rate);
-    frames.unwrap_or_else(|| undelivered(comparison, flow))
+    missed_frames(flow).unwrap_or_else(|| undelivered(comparison, flow))
+}
+
+/// Share of a video's frames that were late or lost; `None` of what has no frames.
+pub(crate) fn missed_frames(flow: &FlowSummary) -> Option<f64> {
+    flow.rtc.map_or(flow.stall_rate, |rtc| rtc.deadline_miss_rate)
 }
 
 /// Share of a flow that did not arrive: of its packets, or of a stream's rate, of which its sender skips frames that TCP has no room for.

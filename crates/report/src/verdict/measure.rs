@@ -2,6 +2,7 @@
 
 use airbound_record::Summary;
 
+use super::keep::missed_frames;
 use super::percent;
 use super::rules::{CHOICE, DELIVERS, LOSES};
 use crate::comparison::{Comparison, SchemeRuns, is_transfer};
@@ -61,7 +62,7 @@ impl Measure {
     pub(super) fn of(self, comparison: &Comparison, summary: &Summary, flow: &Group) -> Option<f64> {
         match self {
             Self::Utility => Some(summary.session.as_ref()?.utility),
-            Self::Missed => comparison.mean_of(summary, flow, &|flow| flow.rtc?.deadline_miss_rate),
+            Self::Missed => comparison.mean_of(summary, flow, &missed_frames),
             Self::Goodput => comparison.goodput_of(summary, flow),
             Self::Latency => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p95),
             Self::Tail => comparison.middle_of(summary, flow, &|flow| flow.latency_ms.p99),
@@ -166,10 +167,13 @@ pub(super) fn tied(ranked: &[Ranked<'_>], measure: Measure) -> usize {
 }
 
 pub(super) fn is_tie(best: &Ranked<'_>, other: &Ranked<'_>, measure: Measure) -> bool {
+    let (one, two) = (best.value.median, other.value.median);
+    if measure.is_share() && 100.0 * (one - two).abs() <= LOSES.threshold {
+        return true;
+    }
     if best.scheme.runs.len() > 1 && other.scheme.runs.len() > 1 {
         return best.value.low <= other.value.high && other.value.low <= best.value.high;
     }
-    let (one, two) = (best.value.median, other.value.median);
     let scale = if measure.is_share() { 1.0 } else { one.abs().max(two.abs()) };
     100.0 * (one - two).abs() < CHOICE.threshold * scale || one == two
 }

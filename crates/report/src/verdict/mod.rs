@@ -6,6 +6,7 @@
 mod advice;
 mod alike;
 mod attempt;
+mod bitrate;
 mod bottleneck;
 mod choice;
 mod cost;
@@ -27,6 +28,7 @@ pub use alike::Alike;
 pub use attempt::Attempt;
 pub use cost::Cost;
 pub use judged::{Choice, Judged};
+pub(crate) use keep::missed_frames;
 pub use keep::{DemandResult, Keeping};
 pub use rules::{RULES, Rule};
 pub use trial::Trial;

@@ -1,29 +1,45 @@
 //! The choice for a network without a demand: by the figure that the users of the flow in focus care for.
 
-use super::cost::{self, costs};
-use super::judged::{Choice, empty, named};
+use super::cost;
+use super::judged::{Choice, Judged, empty, named};
 use super::listed;
 use super::measure::{Measure, Ranked, able, ends, rank, tied};
 use super::percent;
-use super::rules::{COST, LITTLE};
-use crate::comparison::{Comparison, SchemeRuns};
+use super::rules::{LITTLE, SPOILED};
+use crate::comparison::{Comparison, is_adaptive};
 use crate::groups::Group;
 
 /// Names in one list.
 const MOST_NAMES: usize = 4;
 
 /// The scheme with the best figure of a flow without a demand.
-pub(super) fn choice(comparison: &Comparison, flow: &Group) -> Option<Choice> {
-    let measure = Measure::for_flow(comparison, flow);
-    let (served, refused) = able(comparison, flow, measure);
-    let ranked = rank(comparison, &served, flow, measure);
+pub(super) fn choice(comparison: &Comparison, flow: &Group, judged: &[Judged]) -> Option<Choice> {
+    let mut measure = Measure::for_flow(comparison, flow);
+    let (served, mut refused) = able(comparison, flow, measure);
+    let mut ranked = rank(comparison, &served, flow, measure);
+    let mut ties = tied(&ranked, measure);
+    if measure == Measure::Missed && comparison.example(flow).is_some_and(is_adaptive) {
+        // Frames are in time at any bitrate, if the sender lowers it far enough.
+        let alike: Vec<_> = ranked.iter().take(ties).map(|one| one.scheme).collect();
+        let by_bitrate = rank(comparison, &alike, flow, Measure::Goodput);
+        let best = tied(&by_bitrate, Measure::Goodput);
+        if best < by_bitrate.len() {
+            let late = ranked.iter().skip(ties);
+            let late = late.map(|one| (one.scheme.name.as_str(), missing(measure.show(one.value.median))));
+            refused.extend(late);
+            (measure, ranked, ties) = (Measure::Goodput, by_bitrate, best);
+        }
+    }
     let best = ranked.first()?;
-    let ties = tied(&ranked, measure);
+    let of = |scheme: &str| judged.iter().find(|judged| judged.scheme == scheme);
     let is_default = |one: &&Ranked<'_>| comparison.baseline.as_deref() == Some(one.scheme.name.as_str());
     let kept = ranked.iter().take(ties).find(is_default);
-    // Some milliseconds are no reason for what costs others much.
-    let dear = kept.is_none().then(|| too_dear(comparison, &ranked, best, flow, measure)).flatten();
-    let chosen = kept.or(dear).unwrap_or(best);
+    // A little is no reason for what costs others much.
+    let costs = of(&best.scheme.name).map_or(&[][..], |judged| &judged.costs);
+    let dear = cost::words(comparison, best.scheme, costs, flow);
+    let base = ranked.iter().find(is_default).filter(|_| kept.is_none() && !dear.is_empty());
+    let spared = base.and_then(|base| Some((base, little(measure, base.value.median - best.value.median)?)));
+    let chosen = kept.or(spared.as_ref().map(|(base, _)| *base)).unwrap_or(best);
     let words = |one: &Ranked<'_>| format!("{} {}", one.scheme.name, measure.show_spread(one.value));
     let subject = if measure == Measure::Utility { "the session" } else { &flow.name };
     let mut lines = Vec::new();
@@ -38,59 +54,59 @@ pub(super) fn choice(comparison: &Comparison, flow: &Group) -> Option<Choice> {
     } else {
         let verb = if is_default(&chosen) { "Keep" } else { "Choose" };
         let others = || ranked.iter().filter(|one| one.scheme.name != chosen.scheme.name);
-        let other = others().find(is_default).or_else(|| others().next());
-        let cost = named_loss(comparison, chosen.scheme, flow);
+        // The default, else one that differs.
+        let apart = || others().find(|one| ranked.iter().skip(ties).any(|two| std::ptr::eq(*one, two)));
+        let other = others().find(is_default).or_else(apart).or_else(|| others().next());
+        let cost = of(&chosen.scheme.name).and_then(Judged::named_cost);
+        let cost = cost.map(|cost| format!("; {} loses {}", cost.flow, percent(cost.lost)));
         let other = other.map(|one| format!(", {} {}", one.scheme.name, measure.show(one.value.median)));
         let alike: Vec<String> = ranked
             .iter()
             .take(ties)
-            .filter(|one| dear.is_none() && one.scheme.name != chosen.scheme.name)
+            .filter(|one| spared.is_none() && one.scheme.name != chosen.scheme.name)
             .map(words)
             .collect();
         if !alike.is_empty() {
             lines.push(format!("The runs do not tell it from {}.", listed(&alike, MOST_NAMES)));
         }
+        let is_late = measure == Measure::Missed && 100.0 * chosen.value.median >= SPOILED.threshold;
+        let begin = if is_late {
+            format!("No scheme keeps the deadline of {subject}, nearest {}", chosen.scheme.name)
+        } else {
+            format!("{verb} {} for {subject}", chosen.scheme.name)
+        };
         format!(
-            "{verb} {} for {subject}: {} {}{}{cost}.",
-            chosen.scheme.name,
+            "{begin}: {} {}{}{}.",
             measure.name(),
             measure.show(chosen.value.median),
             other.unwrap_or_default(),
+            cost.unwrap_or_default(),
         )
     };
-    if dear.is_some() {
-        let costs = cost::words(comparison, best.scheme, flow);
-        lines
-            .push(format!("Less than {} ms do not speak for {}{costs}.", LITTLE.threshold, best.scheme.name));
+    if let Some((_, gain)) = spared {
+        lines.push(format!("{gain} do not speak for {}{dear}.", best.scheme.name));
     }
-    let costs = costs(comparison, chosen.scheme, Some(flow));
-    lines.extend(named(comparison, &chosen.scheme.name, &costs));
-    if !refused.is_empty() && measure != Measure::Goodput {
+    lines.extend(of(&chosen.scheme.name).into_iter().flat_map(|chosen| named(comparison, chosen)));
+    if !refused.is_empty() {
         let refused: Vec<String> = refused.iter().map(|(name, why)| format!("{name} {why}")).collect();
         lines.push(format!("Left out: {}.", refused.join("; ")));
     }
     Some(Choice { scheme: Some(chosen.scheme.name.clone()), sentence, lines, ..empty(None, measure.name()) })
 }
 
-/// The largest named loss of others, as words behind a semicolon.
-fn named_loss(comparison: &Comparison, scheme: &SchemeRuns, flow: &Group) -> String {
-    let costs = costs(comparison, scheme, Some(flow));
-    let named = costs.first().filter(|cost| 100.0 * cost.lost >= COST.threshold);
-    named.map_or(String::new(), |cost| format!("; {} loses {}", cost.flow, percent(cost.lost)))
+fn missing(share: String) -> String {
+    format!("misses {share} of the frames")
 }
 
-/// The default, if the best scheme lowers a latency by little and costs others much.
-fn too_dear<'a, 'b>(
-    comparison: &Comparison,
-    ranked: &'a [Ranked<'b>],
-    best: &Ranked<'_>,
-    flow: &Group,
-    measure: Measure,
-) -> Option<&'a Ranked<'b>> {
-    let base = ranked.iter().find(|one| comparison.baseline.as_ref() == Some(&one.scheme.name))?;
-    let gained = base.value.median - best.value.median;
-    let is_little = measure == Measure::Latency && gained < LITTLE.threshold;
-    (is_little && !cost::words(comparison, best.scheme, flow).is_empty()).then_some(base)
+/// Words on a gain that costs to others outweigh; `None` of a larger one.
+fn little(measure: Measure, gained: f64) -> Option<String> {
+    match measure {
+        Measure::Latency if gained < LITTLE.threshold => Some(format!("Less than {} ms", LITTLE.threshold)),
+        Measure::Missed if 100.0 * gained < SPOILED.threshold => {
+            Some(format!("Less than {} % of the frames", SPOILED.threshold))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +143,36 @@ mod tests {
             dear.2
         );
         assert_eq!(pair(15.0, 80.0).0, "pie");
+    }
+
+    #[test]
+    fn of_frames_in_time_those_of_the_higher_bitrate_are_chosen() {
+        let made = |name: &str, late, mbps| {
+            Made::new(name, 1).call(9.0).kind("call", "rtc").stalls("call", late).goodput("call", mbps)
+        };
+        let choice = |runs: Vec<Made>| chosen(&compared(runs, "call", "linux"));
+        let collapsed = choice(vec![made("linux", 0.0, 2.0), made("wqm", 0.0, 0.2), made("law", 0.3, 2.0)]);
+        assert_eq!(collapsed.sentence, "Keep linux for call: goodput 2.00 Mb/s, wqm 0.200 Mb/s.");
+        assert_eq!(collapsed.lines[0], "Left out: law misses 30 % of the frames.");
+        let low = choice(vec![made("linux", 0.0, 0.2), made("pie", 0.01, 2.0)]);
+        assert_eq!(low.sentence, "Choose pie for call: goodput 2.00 Mb/s, linux 0.200 Mb/s.");
+        // Few frames are no reason for a bitrate.
+        let dear = choice(vec![made("linux", 0.15, 2.0), made("pie", 0.06, 0.2), made("law", 0.0, 0.2)]);
+        assert_eq!(dear.scheme.as_deref(), Some("law"), "{}", dear.sentence);
+        assert_eq!(dear.sentence, "Choose law for call: missed frames 0 %, linux 15 %; call loses 90 %.");
+    }
+
+    #[test]
+    fn frames_that_no_scheme_brings_in_time_are_said_first() {
+        let made =
+            |name: &str, p95, late| Made::new(name, 1).vr(p95, 0.1).without_demand().stalls("vr", late);
+        let runs = vec![made("linux", 854.0, 0.77), made("wqm", 300.0, 0.4), made("codel", 200.0, 0.57)];
+        let choice = chosen(&compared(runs, "vr", "linux"));
+        assert_eq!(
+            choice.sentence,
+            "No scheme keeps the deadline of vr, nearest wqm: missed frames 40 %, linux 77 %."
+        );
+        assert_eq!((choice.by, choice.scheme.as_deref()), ("missed frames", Some("wqm")));
     }
 
     #[test]

@@ -87,6 +87,17 @@ impl Made {
         self.stream("camera", p95).change("camera", |flow| flow.direction = Direction::Uplink)
     }
 
+    /// Kind of traffic of a flow.
+    pub(super) fn kind(self, flow: &str, kind: &str) -> Self {
+        self.change(flow, |flow| flow.kind = kind.to_owned())
+    }
+
+    /// Takes the demands away.
+    pub(super) fn without_demand(mut self) -> Self {
+        self.summary.flows.iter_mut().for_each(|flow| flow.demand = None);
+        self
+    }
+
     /// The rate control.
     pub(super) fn rate(mut self, name: &str) -> Self {
         self.summary.scheme.rate = name.to_owned();

@@ -42,11 +42,12 @@ impl Trial {
             Figure::MeanLatency => {
                 let named = bottleneck.share * before;
                 let part = if named > 0.0 { (before - after) / named } else { 0.0 };
-                let reason = format!(
-                    "{:.0} % of what the verdict names, and {} % confirm it",
-                    100.0 * part,
-                    CONFIRMED.threshold
-                );
+                let gone = match part {
+                    part if part > 1.0 => "all that the verdict names, and more".to_owned(),
+                    part if part <= 0.0 => "nothing of what the verdict names".to_owned(),
+                    part => format!("{:.0} % of what the verdict names", 100.0 * part),
+                };
+                let reason = format!("{gone}; {} % confirm it", CONFIRMED.threshold);
                 (100.0 * part >= CONFIRMED.threshold, reason)
             }
             Figure::Goodput if bottleneck.cause == Cause::Sender => {
@@ -104,8 +105,14 @@ mod tests {
         assert_eq!(
             confirmed.sentence,
             "The cause is confirmed: with a faster wire the mean latency of game under linux goes from 50.0 to 30.0 ms; 50 % of what \
-             the verdict names, and 50 % confirm it."
+             the verdict names; 50 % confirm it."
         );
+        let ends = |after, end: &str| {
+            let sentence = of(Cause::Wire, Figure::MeanLatency, 50.0, after).sentence;
+            assert!(sentence.ends_with(end), "{sentence}");
+        };
+        ends(5.0, "; all that the verdict names, and more; 50 % confirm it.");
+        ends(60.0, "; nothing of what the verdict names; 50 % confirm it.");
         let refuted = of(Cause::Wire, Figure::MeanLatency, 50.0, 30.1);
         assert!(!refuted.confirmed && refuted.sentence.starts_with("The cause is not confirmed: "));
         assert!(!of(Cause::Wire, Figure::MeanLatency, 50.0, 60.0).confirmed);
