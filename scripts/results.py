@@ -27,7 +27,7 @@ FILE = ROOT / "docs/results/results.json"
 BLOCK = re.compile(r"<!-- (run|table) ([\w.-]+) -->\n(.*?)<!-- end -->", re.S)
 INLINE = re.compile(r"<!-- ((?:[\w-]+\.[\w-]+ ?)+)-->")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?")
-VERDICTS = ("held", "beyond", "trend", "missed", "not run")
+VERDICTS = ("held", "beyond", "undecided", "trend", "missed", "impossible", "not run")
 
 
 class Unknown(Exception):
@@ -138,7 +138,9 @@ def entry_of(text):
         entry["command"] = written[1]
     if "headlines" in entry["tables"]:
         verdicts = [row[-1] for row in entry["tables"]["headlines"][1:]]
-        entry["values"] = {name.replace(" ", "-"): verdicts.count(name) for name in VERDICTS} | {"headlines": len(verdicts)}
+        entry["values"] = {name.replace(" ", "-"): verdicts.count(name) for name in VERDICTS}
+        # What no run can reach is counted apart.
+        entry["values"]["headlines"] = len(verdicts) - verdicts.count("impossible")
     return entry
 
 

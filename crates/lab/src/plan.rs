@@ -198,6 +198,7 @@ fn is_expressible(path: &Path, standard: Format) -> bool {
 fn flow_obstacle(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let why = match &flow.traffic {
         Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Voip => None,
+        Traffic::Vr(stream) if stream.await_delivery => Some("await-delivery is not supported".to_owned()),
         Traffic::Vr(stream) => {
             stream.tcp.congestion.as_ref().and_then(|slot| unknown_congestion(slot.kind()))
         }

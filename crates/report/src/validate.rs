@@ -31,13 +31,27 @@ impl Tolerance {
         match self {
             Self::Relative(fraction) => (measured - reference).abs() <= fraction * reference.abs(),
             Self::Absolute(difference) => (measured - reference).abs() <= difference,
-            Self::Factor(factor) => {
-                let (low, high) = (reference / factor, reference * factor);
-                low.min(high) <= measured && measured <= low.max(high)
+            _ => {
+                let (least, greatest) = self.bounds(reference);
+                (least..=greatest).contains(&measured)
             }
-            Self::Range(least, greatest) => (least..=greatest).contains(&measured),
-            Self::AtLeast => measured >= reference,
-            Self::AtMost => measured <= reference,
+        }
+    }
+
+    /// The least and the greatest value within the tolerance; infinite where it has none.
+    #[must_use]
+    pub fn bounds(self, reference: f64) -> (f64, f64) {
+        let around = |difference: f64| (reference - difference, reference + difference);
+        match self {
+            Self::Relative(fraction) => around(fraction * reference.abs()),
+            Self::Absolute(difference) => around(difference),
+            Self::Factor(factor) => {
+                let (one, other) = (reference / factor, reference * factor);
+                (one.min(other), one.max(other))
+            }
+            Self::Range(least, greatest) => (least, greatest),
+            Self::AtLeast => (reference, f64::INFINITY),
+            Self::AtMost => (f64::NEG_INFINITY, reference),
         }
     }
 
@@ -63,17 +77,29 @@ pub enum Verdict {
     Held,
     /// Better than the tolerance, under conditions like those of the source.
     Beyond,
+    /// The interval of the mean lies on both sides of an edge of the tolerance.
+    Undecided,
     /// The value differs, but the direction or order claimed by the source holds.
     Trend,
     /// Neither value nor trend holds.
     Missed,
+    /// No run can reach the source's value: it breaks a bound of the source's own.
+    Impossible,
     /// Not measured.
     NotRun,
 }
 
 impl Verdict {
     /// All that judge, the best first.
-    pub const JUDGING: [Self; 5] = [Self::Held, Self::Beyond, Self::Trend, Self::Missed, Self::NotRun];
+    pub const JUDGING: [Self; 7] = [
+        Self::Held,
+        Self::Beyond,
+        Self::Undecided,
+        Self::Trend,
+        Self::Missed,
+        Self::Impossible,
+        Self::NotRun,
+    ];
 
     /// Returns the word that tables show.
     #[must_use]
@@ -82,8 +108,10 @@ impl Verdict {
             Self::Informs => NOTHING,
             Self::Held => "held",
             Self::Beyond => "beyond",
+            Self::Undecided => "undecided",
             Self::Trend => "trend",
             Self::Missed => "missed",
+            Self::Impossible => "impossible",
             Self::NotRun => "not run",
         }
     }
@@ -121,6 +149,9 @@ pub struct ValidationRow {
     /// The measured value, null if not measured.
     #[serde(serialize_with = "six_digits")]
     pub measured: Option<f64>,
+    /// The least and the greatest mean at a confidence of 95 %, of a value of several runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
     /// Deviation that counts as a match, null for rows that only inform.
     pub tolerance: Option<Tolerance>,
     /// Result of the comparison.
@@ -153,6 +184,7 @@ impl ValidationRow {
             unit: unit.into(),
             reference,
             measured,
+            interval: None,
             tolerance,
             verdict: Verdict::NotRun,
             note: note.into(),
@@ -164,6 +196,22 @@ impl ValidationRow {
             (Some(_), Some(false)) => Verdict::Missed,
         };
         row
+    }
+
+    /// The same row of several runs, whose mean lies in this interval: judged where the interval lies on one side of each edge, else
+    /// undecided.
+    #[must_use]
+    pub fn over(mut self, interval: (f64, f64)) -> Self {
+        self.interval = Some(interval);
+        if let (Some(tolerance), Some(_)) = (self.tolerance, self.within()) {
+            let (least, greatest) = tolerance.bounds(self.reference.unwrap_or(f64::NAN));
+            let (low, high) = interval;
+            let spans = |edge: f64| low < edge && edge < high;
+            if spans(least) || spans(greatest) {
+                self.verdict = Verdict::Undecided;
+            }
+        }
+        self
     }
 
     /// The same row with another verdict, `Trend` or `Beyond`, if it was `Missed`.
@@ -194,6 +242,11 @@ pub enum Outcome {
     Passed,
     /// At least one row is outside its tolerance.
     Failed,
+}
+
+/// An interval behind its mean.
+fn between((low, high): (f64, f64)) -> String {
+    format!(" ({} to {})", number(low), number(high))
 }
 
 /// Judges all rows by their numbers, not by their verdicts.
@@ -251,7 +304,7 @@ pub fn validation_grid(title: &str, rows: &[ValidationRow]) -> Grid {
         let cells = vec![
             metric,
             value(row.reference),
-            value(row.measured),
+            value(row.measured) + &row.interval.map_or(String::new(), between),
             difference,
             row.tolerance.map_or(NOTHING.to_owned(), Tolerance::text),
             row.verdict.text().to_owned(),

@@ -315,6 +315,24 @@ fn verdicts_follow_the_numbers() {
 }
 
 #[test]
+fn an_interval_on_both_sides_of_an_edge_decides_nothing() {
+    let verdict = |tolerance, low, high| {
+        let measured = f64::midpoint(low, high);
+        row(Some(100.0), Some(measured), Some(tolerance)).over((low, high)).verdict
+    };
+    let within = Tolerance::Relative(0.1);
+    assert_eq!(verdict(within, 92.0, 108.0), Verdict::Held);
+    assert_eq!(verdict(within, 88.0, 104.0), Verdict::Undecided);
+    assert_eq!(verdict(within, 80.0, 130.0), Verdict::Undecided);
+    assert_eq!(verdict(within, 112.0, 130.0), Verdict::Missed);
+    assert_eq!(verdict(Tolerance::AtMost, 98.0, 101.0), Verdict::Undecided);
+    assert_eq!(verdict(Tolerance::AtLeast, 101.0, 104.0), Verdict::Held);
+    assert_eq!(verdict(Tolerance::Range(0.0, 50.0), 60.0, 70.0), Verdict::Missed);
+    let informs = row(None, Some(99.0), None).over((98.0, 100.0));
+    assert_eq!((informs.verdict, informs.interval), (Verdict::Informs, Some((98.0, 100.0))));
+}
+
+#[test]
 fn validation_rows_have_the_agreed_keys() {
     let rows = [row(Some(7.98), Some(7.123_456_78), Some(Tolerance::Factor(1.5))), row(None, None, None)];
     let json = serde_json::to_string(&rows).unwrap();

@@ -176,6 +176,7 @@ impl Hardware {
             }
             // Its README: 802.11a/g/n, 20 MHz, MCS 0 to 7.
             Preset::Openwifi
+            | Preset::OpenwifiAth9k
             | Preset::OpenwifiA
             | Preset::OpenwifiB
             | Preset::OpenwifiSplit

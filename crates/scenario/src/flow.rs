@@ -153,7 +153,7 @@ pub struct ShortTransfers {
     pub tcp: TcpOptions,
 }
 
-/// A VR stream. A frame is skipped while the last one is unsent.
+/// A VR stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct VrStream {
@@ -167,6 +167,9 @@ pub struct VrStream {
     pub size_law: SizeLaw,
     /// Rate at which the server sends a frame to the network.
     pub burst_rate: BitRate,
+    /// Whether the server skips frames until the last one has arrived, and not only until it is sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub await_delivery: bool,
     /// Longest time from rendering to arrival; later frames count as late.
     pub deadline: Span,
     /// Options of its TCP connection, if it has one.
@@ -182,7 +185,13 @@ impl VrStream {
             SizeLaw::Constant => 0.0,
             SizeLaw::Lognormal { sigma } => sigma,
         };
-        FrameLaw { fps: self.fps, rate: self.rate, sigma, burst_rate: self.burst_rate }
+        FrameLaw {
+            fps: self.fps,
+            rate: self.rate,
+            sigma,
+            burst_rate: self.burst_rate,
+            await_delivery: self.await_delivery,
+        }
     }
 }
 
@@ -243,6 +252,7 @@ pub(super) const VR_KEYS: &[Key] = &[
     key("transport", "**`tcp`** `udp`", "of the frames"),
     key("size-law", r#"`"constant"`; `"lognormal(S)"`, S 0–2"#, "of frame sizes"),
     key("burst-rate", r#"`"400 Mbit/s"`; 1 kbit/s–100 Gbit/s"#, "within a frame"),
+    key("await-delivery", "**`false`** `true` (TCP)", "skips frames until the last has arrived"),
     key("deadline", r#"`"20 ms"`; 1 ms–10 s"#, "later is late"),
 ];
 
@@ -485,12 +495,17 @@ impl VrStream {
             Transport::Tcp,
             &[("tcp", Transport::Tcp), ("udp", Transport::Udp)],
         )?;
+        let await_delivery = section.boolean("await-delivery", false)?;
+        if transport == Transport::Udp && await_delivery {
+            return Err(section.wrong("await-delivery", "is true, which needs transport = \"tcp\""));
+        }
         Ok(Self {
             rate: read_rate(section, "rate", BitRate::from_mbps(45))?,
             fps: section.number("fps", 30.0, 1.0..=1000.0)?,
             transport,
             size_law: read_size_law(section, SizeLaw::Constant)?,
             burst_rate: read_rate(section, "burst-rate", BitRate::from_mbps(400))?,
+            await_delivery,
             deadline: section.ranged(
                 "deadline",
                 Span::from_millis(20),

@@ -30,16 +30,18 @@ pub enum Preset {
     /// device, aggregates formed ahead by station in turn, two in hardware (WQM's testbed).
     #[serde(rename = "ath9k-2014")]
     Ath9k2014,
-    /// openwifi's prototype board with the layers of Law's paper (Fig. 5): flow queues, a driver that holds packets for
-    /// retransmission, eight frames in each hardware queue; no aggregation.
+    /// openwifi's driver on the board of Law's paper (Sec. 4): a frame is handed down once, at one rate; no aggregation.
     Openwifi,
+    /// The layers of Law's Fig. 5 with the depths that its Sec. 2.2 gives of ath9k: a driver that holds packets for retransmission,
+    /// eight frames in each hardware queue, 31 transmissions; no aggregation.
+    OpenwifiAth9k,
     /// Law's setting A (Sec. 3.1): `Openwifi` with 25 ms for the flow queues and eight frames in all hardware queues together.
     OpenwifiA,
     /// Law's setting B (Sec. 3.1): `Openwifi` without a hardware queue; each frame is handed down when the previous one has ended.
     OpenwifiB,
-    /// `Openwifi` with 10 ms for each of the three layers (Law, Figs. 13 and 14).
+    /// `OpenwifiAth9k` with 10 ms for each of the three layers (Law, Figs. 13 and 14).
     OpenwifiSplit,
-    /// `Openwifi` with one limit of 30 ms over all three layers (Law, Figs. 13 and 14).
+    /// `OpenwifiAth9k` with one limit of 30 ms over all three layers (Law, Figs. 13 and 14).
     OpenwifiBound,
     /// mt76 (MT7915, MT7996): `Mac80211`, whose airtime queue limit and tries are this driver's.
     Mt76,
@@ -243,20 +245,30 @@ impl Preset {
                 queue_holds_in_flight: false,
                 ..direct
             },
+            // open-sdr/openwifi, 1a19af9 (v1.5.0 and v1.4.0 alike), driver/.
             Self::Openwifi => Path {
-                // Law, Sec. 2.2: ath9k's limit on unaggregated frames. openwifi's own queues have 64 descriptors.
-                hardware_aggregates: 8,
+                // sdr.h: 64 descriptors a queue; tx_intf.c: the kernel's queue stops above 3676 words of 8 octets on small FPGAs, as
+                // XC7Z020 is. That are 20 frames of 1500 octets, beside the one on the air.
+                hardware_aggregates: 21,
                 form: Form::Ahead,
+                // `AGGR_ENABLE` is false.
                 max_ampdu_mpdus: 1,
-                // A retry field of 4 bits.
+                // sdr.c, `openwifi_tx`: `rates[0].count` transmissions, less one in a field of 4 bits.
                 hardware_tries: 16,
-                // One rate per transmission, according to the notes on the prototype.
+                // `max_rates = 1`.
                 rates_per_grant: 1,
+                // `openwifi_tx_interrupt` hands the status to mac80211, which sends nothing again.
+                max_grants: 1,
+                queue_holds_in_flight: false,
+                ..direct
+            },
+            Self::OpenwifiAth9k => Path {
+                // Law, Sec. 2.2; ath9k's ATH_NON_AGGR_MIN_QDEPTH.
+                hardware_aggregates: 8,
                 // The number of transmissions is the limit: 31 (Law, Sec. 2.2; ath9k's `ATH_MAX_SW_RETRIES` of 30 counts retries).
                 max_grants: 255,
                 max_tries: Some(31),
-                queue_holds_in_flight: false,
-                ..direct
+                ..Self::Openwifi.path(standard)
             },
             Self::OpenwifiA => Path {
                 queue_limit_time: Some(Span::from_millis(25)),
@@ -274,10 +286,10 @@ impl Preset {
                 queue_limit_time: Some(Span::from_millis(10)),
                 driver_limit_time: Some(Span::from_millis(10)),
                 hardware_limit_time: Some(Span::from_millis(10)),
-                ..Self::Openwifi.path(standard)
+                ..Self::OpenwifiAth9k.path(standard)
             },
             Self::OpenwifiBound => {
-                Path { total_limit_time: Some(Span::from_millis(30)), ..Self::Openwifi.path(standard) }
+                Path { total_limit_time: Some(Span::from_millis(30)), ..Self::OpenwifiAth9k.path(standard) }
             }
         }
     }
@@ -292,7 +304,12 @@ impl Preset {
     const fn is_openwifi(self) -> bool {
         matches!(
             self,
-            Self::Openwifi | Self::OpenwifiA | Self::OpenwifiB | Self::OpenwifiSplit | Self::OpenwifiBound
+            Self::Openwifi
+                | Self::OpenwifiAth9k
+                | Self::OpenwifiA
+                | Self::OpenwifiB
+                | Self::OpenwifiSplit
+                | Self::OpenwifiBound
         )
     }
 }
@@ -335,6 +352,7 @@ pub(super) const PRESETS: &[(&str, Preset)] = &[
     ("ath9k-fq", Preset::Ath9kFq),
     ("ath9k-2014", Preset::Ath9k2014),
     ("openwifi", Preset::Openwifi),
+    ("openwifi-ath9k", Preset::OpenwifiAth9k),
     ("openwifi-a", Preset::OpenwifiA),
     ("openwifi-b", Preset::OpenwifiB),
     ("openwifi-split", Preset::OpenwifiSplit),

@@ -581,3 +581,12 @@ fn a_station_saves_power_only_where_beacons_wake_it() {
         &["test.toml:6:", "power-save", "a trace replaces the radios"],
     );
 }
+
+#[test]
+fn only_a_stream_over_tcp_knows_what_was_delivered() {
+    let vr = |rest: &str| with("kind = \"cbr\"", &format!("kind = \"vr\"\n{rest}"));
+    check(
+        &vr("transport = \"udp\"\nawait-delivery = true"),
+        &["flow.stream.await-delivery", "needs transport = \"tcp\""],
+    );
+}

@@ -86,6 +86,7 @@ fn traffic() -> impl Strategy<Value = String> {
             "kind = \"vr\"\nfps = {fps}\ntransport = \"udp\"\nsize-law = \"lognormal({})\"",
             f64::from(sigma) / 13.0
         )),
+        Just("kind = \"vr\"\nawait-delivery = true".to_owned()),
         (10u64..1_000_000, 1u32..60, any::<bool>()).prop_map(|(rate, fps, nack)| format!(
             "kind = \"rtc\"\nrate = \"{rate} kbit/s\"\nfps = {fps}\nnack = {nack}\nfec-overhead = {}",
             1.0 / f64::from(fps)

@@ -139,6 +139,7 @@ fn deciders(standard: &'static str) -> BoxedStrategy<String> {
             "rtw89",
             "direct",
             "openwifi",
+            "openwifi-ath9k",
             "openwifi-a",
             "openwifi-b",
         ]),

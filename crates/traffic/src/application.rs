@@ -86,7 +86,7 @@ pub struct Transfer {
 }
 
 /// A stream of video frames over one connection: the server renders a frame, and writes it at its burst rate. A frame that is due
-/// before the previous one is sent is skipped.
+/// before the previous one is sent, or has arrived, is skipped.
 #[derive(Debug)]
 pub struct Video {
     /// Interval of frames.
@@ -97,6 +97,8 @@ pub struct Video {
     pub burst_rate: BitRate,
     /// No frame is created from this time on.
     pub stop: Instant,
+    /// Whether frames are skipped until the previous one has arrived, and not only until it is sent.
+    pub await_delivery: bool,
     /// Frames so far.
     pub frame: u64,
     /// The time of the next frame.
@@ -173,7 +175,8 @@ impl Application {
 }
 
 impl Video {
-    /// Frames of these sizes at intervals of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`.
+    /// Frames of these sizes at intervals of `interval`, the first at `first`, the last before `stop`, each written at `burst_rate`;
+    /// skipped while the previous one is unsent.
     #[must_use]
     pub const fn new(
         first: Instant,
@@ -187,6 +190,7 @@ impl Video {
             sizes,
             burst_rate,
             stop,
+            await_delivery: false,
             frame: 0,
             next_frame: first,
             next_chunk: first,
@@ -213,7 +217,8 @@ impl Video {
             self.frame += 1;
             self.next_frame += self.interval;
             let size = self.sizes.next();
-            if self.left > ByteCount::ZERO || unsent > ByteCount::ZERO {
+            let is_unsent = self.left > ByteCount::ZERO || unsent > ByteCount::ZERO;
+            if is_unsent || (self.await_delivery && !self.pending.is_empty()) {
                 skipped = Some(SkippedFrame { frame, created });
             } else {
                 let end = self.written + size.as_u64();
@@ -238,5 +243,30 @@ impl Video {
             let whole = self.pending.front().is_some_and(|frame| frame.end <= delivered);
             if whole { self.pending.pop_front() } else { None }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_random::Purpose;
+
+    use super::*;
+
+    /// Writes one frame of 1448 B at once, and asks for the next while it has left the server and not arrived.
+    fn second_frame(await_delivery: bool, delivered: u64) -> Option<u64> {
+        let sizes = FrameSizes::new(ByteCount::new(1448), 0.0, Stream::new(1, Purpose::FrameSizes, 0));
+        let (interval, stop) = (Span::from_millis(33), Instant::ZERO + Span::from_secs(1));
+        let video = Video::new(Instant::ZERO, stop, interval, sizes, BitRate::from_mbps(200));
+        let mut video = Video { await_delivery, ..video };
+        video.on_time(Instant::ZERO, ByteCount::ZERO);
+        assert_eq!(video.completed(delivered).count() as u64, delivered / 1448);
+        video.on_time(Instant::ZERO + interval, ByteCount::ZERO).1.map(|skipped| skipped.frame)
+    }
+
+    #[test]
+    fn a_frame_waits_for_the_last_to_be_sent_or_to_arrive() {
+        assert_eq!(second_frame(false, 0), None);
+        assert_eq!(second_frame(true, 0), Some(1));
+        assert_eq!(second_frame(true, 1448), None);
     }
 }

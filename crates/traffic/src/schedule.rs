@@ -26,6 +26,8 @@ pub struct FrameLaw {
     pub sigma: f64,
     /// Sending rate within a frame.
     pub burst_rate: BitRate,
+    /// Whether a frame over TCP is skipped until the previous one has arrived, and not only until it is sent.
+    pub await_delivery: bool,
 }
 
 /// The duration of a flow, and the numbers that decide its draws.
@@ -88,7 +90,8 @@ impl Schedule {
     #[must_use]
     pub fn video(&self, law: &FrameLaw) -> Video {
         let (first, interval, sizes) = self.frames(law);
-        Video::new(first, self.stop, interval, sizes, law.burst_rate)
+        let video = Video::new(first, self.stop, interval, sizes, law.burst_rate);
+        Video { await_delivery: law.await_delivery, ..video }
     }
 
     /// The phase of the flow in its first interval, 0 to 1.

@@ -13,6 +13,7 @@ use airbound_runs::output::{Kind, Output, STDOUT};
 
 use super::args::Reproduce;
 use super::error::CommandError;
+use crate::papers::headlines::score;
 use crate::papers::{Paper, TraceSets};
 use crate::{Effort, page_markdown};
 
@@ -84,9 +85,8 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     if failed == 0 {
         Ok(())
     } else {
-        let headlines = result.headlines();
-        let reached = headlines.iter().filter(|judged| judged.verdict.is_reached()).count();
-        Err(CommandError::Reproduction { reached, of: headlines.len(), failed, paper: paper.name() })
+        let (reached, of) = score(&result.headlines());
+        Err(CommandError::Reproduction { reached, of, failed, paper: paper.name() })
     }
 }
 

@@ -7,13 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use airbound_report::{
-    Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Matrix, Tails, Tolerance, ValidationRow, Verdict,
-};
+use airbound_report::{Bar, Bars, Chapter, Chart, ChartKind, Grid, Line, Lines, Matrix, Tails, Tolerance};
 use serde::Deserialize;
 
 use super::headlines::Headline;
 use super::row::{ClaimRow, Origin};
+
+mod judge;
+
+pub(crate) use judge::Row;
 
 /// The claims of a paper.
 #[derive(Debug, Clone, Deserialize)]
@@ -186,7 +188,7 @@ impl Claims {
     /// # Panics
     /// If there is none of this key, which is a defect of this crate.
     pub(crate) fn row(&self, key: &str) -> Row<'_> {
-        Row::of(Self::find(&self.rows, key))
+        Row::of(Self::find(&self.rows, key), None, Vec::new())
     }
 
     /// Returns a row for each case, in the order of the file. `judge` takes the row, whose placeholders are filled, and their values.
@@ -201,7 +203,7 @@ impl Claims {
         let text = Self::find(&self.rows, key);
         let row = |case: &'a Case| {
             let values = case.when.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            judge(Row { values, case: Some(case), ..Row::of(text) }, &case.when)
+            judge(Row::of(text, Some(case), values), &case.when)
         };
         text.cases.iter().map(row).collect()
     }
@@ -366,121 +368,13 @@ impl Claims {
     }
 }
 
-/// A row to which the measured value is still missing.
-#[derive(Debug, Clone)]
-#[must_use = "a row is judged by `measured` or `holds`"]
-pub(crate) struct Row<'a> {
-    text: &'a RowText,
-    values: Vec<(&'a str, String)>,
-    /// The case, where it is known before the values are.
-    case: Option<&'a Case>,
-    reference: Option<f64>,
-    baseline: Option<f64>,
-    trend_holds: bool,
-    judges: bool,
-}
-
-impl<'a> Row<'a> {
-    const fn of(text: &'a RowText) -> Self {
-        let values = Vec::new();
-        Self { text, values, case: None, reference: None, baseline: None, trend_holds: false, judges: true }
-    }
-
-    /// Fills a placeholder, and selects the case in which it has this value.
-    pub(crate) fn with(mut self, name: &'a str, value: impl ToString) -> Self {
-        self.values.push((name, value.to_string()));
-        self
-    }
-
-    /// Takes a reference that is computed, in place of the file's.
-    pub(crate) fn reference(mut self, reference: impl Into<Option<f64>>) -> Self {
-        self.reference = reference.into();
-        self
-    }
-
-    /// Takes our value of the baseline that the paper compares with.
-    pub(crate) fn baseline(mut self, baseline: impl Into<Option<f64>>) -> Self {
-        self.baseline = baseline.into();
-        self
-    }
-
-    /// Shows the value beside the reference without judging it, unless `judges`.
-    pub(crate) const fn judging(mut self, judges: bool) -> Self {
-        self.judges = judges;
-        self
-    }
-
-    /// Whether the direction or order that the paper claims holds, for a value outside the tolerance.
-    pub(crate) const fn trend(mut self, holds: bool) -> Self {
-        self.trend_holds = holds;
-        self
-    }
-
-    /// Judges the measured value; `None` where nothing was measured.
-    pub(crate) fn measured(self, measured: impl Into<Option<f64>>) -> ClaimRow {
-        let Self { text, values, case, reference, baseline, trend_holds, judges } = self;
-        let applies = |case: &&Case| {
-            case.when
-                .iter()
-                .all(|(name, wanted)| values.iter().any(|(known, value)| known == name && value == wanted))
-        };
-        let case = case.or_else(|| text.cases.iter().find(applies));
-        let reference = reference.or(case.and_then(|case| case.reference)).or(text.reference);
-        let tolerance = case.and_then(|case| case.tolerance).or(text.tolerance).filter(|_| judges);
-        let note = case.and_then(|case| case.note.as_ref()).unwrap_or(&text.note);
-        let measured = measured.into();
-        let row = ValidationRow::judged(
-            filled(&text.claim, &values),
-            filled(&text.metric, &values),
-            filled(&text.unit, &values),
-            reference,
-            measured,
-            tolerance,
-            filled(note, &values),
-        );
-        let alike = case.and_then(|case| case.baseline).or(text.baseline).zip(baseline);
-        let alike = alike.is_some_and(|((least, greatest), ours)| (least..=greatest).contains(&ours));
-        let is_better = text.better.zip(measured).is_some_and(|(better, measured)| {
-            let (least, greatest) = match tolerance {
-                Some(Tolerance::Range(least, greatest)) => (least, greatest),
-                _ => (reference.unwrap_or(f64::NAN), reference.unwrap_or(f64::NAN)),
-            };
-            match better {
-                Better::Above => measured > greatest,
-                Better::Below => measured < least,
-            }
-        });
-        let in_direction = text.trend.zip(measured).is_some_and(|(trend, measured)| trend.holds(measured));
-        let outside = match (is_better, alike) {
-            (true, true) => Verdict::Beyond,
-            (true, false) => Verdict::Trend,
-            (false, _) if trend_holds || in_direction => Verdict::Trend,
-            (false, _) => Verdict::Missed,
-        };
-        let headline = case.and_then(|case| case.headline.as_ref()).or(text.headline.as_ref());
-        ClaimRow {
-            row: row.if_missed(outside),
-            headline: headline.filter(|_| judges).cloned(),
-            origin: case.and_then(|case| case.origin).unwrap_or(text.origin),
-        }
-    }
-
-    /// Tells a value that nothing is compared with.
-    pub(crate) fn told(self, measured: impl Into<Option<f64>>) -> ClaimRow {
-        self.judging(false).measured(measured)
-    }
-
-    /// Judges a statement: 1 where it holds, 0 where it does not; `None` where nothing was measured.
-    pub(crate) fn holds(self, holds: impl Into<Option<bool>>) -> ClaimRow {
-        self.measured(holds.into().map(|holds| if holds { 1.0 } else { 0.0 }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use airbound_report::Verdict;
+
     use super::*;
 
-    const TEXT: &str = r#"
+    pub(super) const TEXT: &str = r#"
 title = "A paper"
 [rows.rtt]
 claim = "hops"
@@ -548,37 +442,6 @@ caption = "a matrix"
         let chart = claims.matrix("matrix", &[], (Vec::new(), Vec::new()), Vec::new());
         let ChartKind::Matrix(matrix) = chart.kind else { panic!("a matrix") };
         assert_eq!((matrix.across.as_str(), matrix.best, matrix.worst), ("clients", 45.0, 0.0));
-    }
-
-    #[test]
-    fn a_trend_holds_outside_the_tolerance() {
-        let claims = Claims::read("test", TEXT);
-        let verdict = |measured: f64| claims.row("rtt").measured(measured).verdict;
-        assert_eq!([10.0, 13.0, 15.0].map(verdict), [Verdict::Held, Verdict::Trend, Verdict::Missed]);
-    }
-
-    #[test]
-    fn better_than_the_paper_counts_where_the_baselines_are_alike() {
-        let claims = Claims::read("test", TEXT);
-        let verdict = |measured: f64, baseline: f64| {
-            claims.row("change").with("rival", "TS").baseline(baseline).measured(measured).verdict
-        };
-        assert_eq!(verdict(-80.0, 900.0), Verdict::Held);
-        assert_eq!(verdict(-90.0, 200.0), Verdict::Beyond);
-        assert_eq!(verdict(-90.0, 900.0), Verdict::Trend);
-        assert_eq!(verdict(-60.0, 200.0), Verdict::Trend);
-        assert_eq!(verdict(5.0, 200.0), Verdict::Missed);
-    }
-
-    #[test]
-    fn a_row_says_whose_aim_it_has() {
-        let claims = Claims::read("test", TEXT);
-        let row = |rival| claims.row("change").with("rival", rival).measured(-80.0);
-        assert_eq!([row("TS").origin, row("LLRA").origin], [Origin::Paper, Origin::Ours]);
-        let json = serde_json::to_value(row("TS")).expect("JSON");
-        assert_eq!((&json["headline"], &json["origin"]), (&true.into(), &"paper".into()));
-        assert_eq!((&json["verdict"], &json["tolerance"]["range"][0]), (&"held".into(), &(-83.2).into()));
-        assert_eq!(claims.row("rtt").measured(10.0).headline, None);
     }
 
     #[test]

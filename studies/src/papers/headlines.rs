@@ -54,12 +54,19 @@ impl<'a> Judged<'a> {
     }
 }
 
+/// Returns the number of headlines that are reached, and of those that a run can reach.
+#[must_use]
+pub fn score(judged: &[Judged<'_>]) -> (usize, usize) {
+    let count = |wanted: fn(Verdict) -> bool| judged.iter().filter(|judged| wanted(judged.verdict)).count();
+    (count(Verdict::is_reached), count(|verdict| verdict != Verdict::Impossible))
+}
+
 /// Tabulates headlines: paper, ours, verdict; below, why those that are not reached differ.
 #[must_use]
 pub fn grid(judged: &[Judged<'_>]) -> Grid {
     let verdicts: Vec<Verdict> = judged.iter().map(|judged| judged.verdict).collect();
-    let reached = verdicts.iter().filter(|verdict| verdict.is_reached()).count();
-    let title = format!("Headlines: {reached} of {} reached ({})", judged.len(), Verdict::counts(&verdicts));
+    let (reached, of) = score(judged);
+    let title = format!("Headlines: {reached} of {of} reached ({})", Verdict::counts(&verdicts));
     let mut grid = Grid::new(title, &["", "headline", "paper", "ours", "verdict"], 5);
     for (number, Judged { headline, ours, verdict }) in judged.iter().enumerate() {
         let place = (number + 1).to_string();
@@ -104,6 +111,15 @@ mod tests {
         assert_eq!(judge(&[missed.clone(), row(None, Some("tail"))]), Verdict::NotRun);
         let beyond = ClaimRow { row: ValidationRow { verdict: Verdict::Beyond, ..missed.row }, ..missed };
         assert_eq!(judge(&[beyond, held]), Verdict::Beyond);
+    }
+
+    #[test]
+    fn what_no_run_can_reach_is_counted_apart() {
+        let headline = headline();
+        let judged = |verdict| Judged { headline: &headline, ours: String::new(), verdict };
+        let all = [Verdict::Held, Verdict::Impossible, Verdict::Undecided].map(judged);
+        assert_eq!(score(&all), (1, 2));
+        assert_eq!(grid(&all).title, "Headlines: 1 of 2 reached (1 held, 1 undecided, 1 impossible)");
     }
 
     #[test]

@@ -245,7 +245,7 @@ impl Reproduction {
         let counts = |row: &ClaimRow| !effort.quick || steady.contains(identity(row).as_str());
         self.rows
             .iter()
-            .filter(|row| row.within() == Some(false) && row.verdict != Verdict::Beyond && counts(row))
+            .filter(|row| matches!(row.verdict, Verdict::Trend | Verdict::Missed) && counts(row))
             .collect()
     }
 

@@ -4,7 +4,7 @@
 
 use airbound_report::Grid;
 
-use super::measure::{flows, longest_p95, mean, p95, runs, text};
+use super::measure::{flows, longest_p95, mean, p95, runs, samples, text};
 use super::{CASE_STUDY, CLAIMS};
 use crate::Effort;
 use crate::papers::experiment::{Measured, Results};
@@ -30,20 +30,22 @@ pub(super) fn by_variant(effort: Effort, results: &Results) -> Vec<(String, Vec<
     let rows = variants.map(|(number, assumed)| {
         let judges = number == 0;
         let suffix = if judges { String::new() } else { format!(" ({assumed})") };
+        let all = |case: &str, metric: &str| {
+            samples(&runs(&CASE_STUDY, &[assumed, case], effort, results), |run| value(run, metric))
+        };
         let value = |case: &str, metric: &str| {
-            let runs = runs(&CASE_STUDY, &[assumed, case], effort, results);
-            mean(&runs, |run| value(run, metric))
+            mean(&runs(&CASE_STUDY, &[assumed, case], effort, results), |run| value(run, metric))
         };
         let each = |key| {
             CLAIMS.each(key, |row, case| {
                 let row = row.with("assumed", &suffix).judging(judges);
-                row.measured(value(&case["case"], &case["metric"]))
+                row.over(all(&case["case"], &case["metric"]))
             })
         };
         let mut rows = ["printed", "within-ten", "repeated", "not-reported"].map(each).concat();
-        let [three, four] = ["clients-3", "clients-4"].map(|case| value(case, "VR p95"));
+        let [three, four] = ["clients-3", "clients-4"].map(|case| all(case, "VR p95"));
         let row = CLAIMS.row("four-over-three").with("assumed", &suffix).judging(judges);
-        rows.push(row.measured(three.zip(four).map(|(three, four)| four / three)));
+        rows.push(row.over(three.iter().zip(&four).map(|(three, four)| four / three)));
         if judges {
             rows.extend(in_words(&value));
         }

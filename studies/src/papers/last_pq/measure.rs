@@ -21,6 +21,11 @@ pub(super) fn runs<'a>(
     grid.experiments(cell, effort).iter().filter_map(|run| results.get(run)).collect()
 }
 
+/// The values of the runs that have one.
+pub(super) fn samples(runs: &[&Measured], value: impl Fn(&Measured) -> Option<f64>) -> Vec<f64> {
+    runs.iter().filter_map(|run| value(run)).collect()
+}
+
 /// The largest of the runs.
 pub(super) fn largest(runs: &[&Measured], value: Value) -> Option<f64> {
     runs.iter().filter_map(|run| value(run)).reduce(f64::max)

@@ -9,9 +9,9 @@ use crate::papers::digest::Digest;
 /// Scheme, and what differs from the preset `hidden`.
 const CASES: [(&str, &[&str]); 15] = [
     (MINSTREL, &[]),
+    (MINSTREL, &["three layers of ath9k"]),
     (MINSTREL, &["16 transmissions"]),
     (MINSTREL, &["8 transmissions"]),
-    (MINSTREL, &["4 transmissions"]),
     (MINSTREL, &["flow queue of 64"]),
     (MINSTREL, &["setting A"]),
     (MINSTREL, &["setting A", "flow queue of 64"]),

@@ -258,6 +258,17 @@ fn distance(table: &Table<'_>) -> Vec<ClaimRow> {
         let factors = [FIFO, CODEL, PIE].map(|scheme| table.factor_row(setting, scheme));
         factors.into_iter().chain([table.goodput_row(setting)]).collect()
     });
+    for (near, far) in [(0, 1), (1, 2), (3, 4), (4, 5)] {
+        let settings = table.comparison.settings;
+        for scheme in [FIFO, WQM] {
+            let rtt = |setting| table.of(setting, scheme).map(Figures::rtt);
+            let row = CLAIMS.row("longer").with("scheme", scheme).with("far", settings[far]);
+            rows.push(
+                row.with("near", settings[near])
+                    .measured(rtt(far).zip(rtt(near)).map(|(far, near)| far / near)),
+            );
+        }
+    }
     for (settings, place) in [(0..3, ""), (3..6, ", channel at rest")] {
         let drops: Option<Vec<f64>> = settings.map(|setting| table.goodput_drop(setting)).collect();
         let shrinks = drops.map(|drops| drops.windows(2).all(|pair| pair[1] <= pair[0]));

@@ -1,4 +1,5 @@
-//! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, acknowledgements, and WQM's B_min.
+//! Points of the testbed that the paper leaves open, over three hops: streams and width of the channel, acknowledgements, when aggregates
+//! are formed, and WQM's B_min and B_initial.
 
 use super::measure::{Figures, figures};
 use super::{CLAIMS, CODEL, FIFO, PIE, WQM};
@@ -19,8 +20,10 @@ const ACKS: [&str; 4] = [
     "32 segments an acknowledgement",
     "an acknowledgement for what arrives at once",
 ];
+/// When aggregates are formed, in place of ath9k's two ahead.
+const FORMS: [&str; 3] = ["one aggregate in hardware", "one at the source", "formed at access"];
 const COMPARED: [&str; 4] = [FIFO, CODEL, PIE, WQM];
-const FLOORS: [&str; 3] = ["WQM, B_min 16", WQM, "WQM, B_min 64"];
+const FLOORS: [&str; 4] = ["WQM, B_min 16", WQM, "WQM, B_min 64", "WQM, B_initial of 3 hops"];
 
 const fn cell<'a>(setting: &'a str, scheme: &'a str) -> [&'a str; 3] {
     ["3 hops", setting, scheme]
@@ -35,7 +38,7 @@ impl Study for Setting {
         };
         let given_up = |phy, ours: &Figures| best(phy).map(|best| 100.0 * (1.0 - ours.goodput.mean / best));
         let mut setting = CLAIMS.table("setting", &[]);
-        for phy in PHYS.into_iter().chain(ACKS) {
+        for phy in PHYS.into_iter().chain(ACKS).chain(FORMS) {
             let rtts = COMPARED.map(|scheme| of(phy, scheme).map(|figures| figures.rtt()));
             let over = |place: usize| rtts[place].zip(rtts[3]).map(|(rtt, wqm)| rtt / wqm);
             let ours = of(phy, WQM);

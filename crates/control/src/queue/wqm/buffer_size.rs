@@ -54,6 +54,8 @@ pub struct BufferSize {
     floor: Floor,
     /// Subframes of the longest A-MPDU at any rate.
     subframes: u16,
+    /// Round trips of an A-MPDU in B_initial.
+    initial_hops: u16,
     /// B_min.
     least: usize,
     /// B_max as configured.
@@ -71,11 +73,11 @@ impl BufferSize {
     /// # Errors
     /// [`ConfigError::OutOfRange`] if a value of `config` is out of range.
     pub fn new(config: WqmConfig) -> Result<Self, ConfigError> {
-        let WqmConfig { limit, step, floor, subframes, max_packets, .. } = config.check()?;
+        let WqmConfig { limit, step, floor, subframes, initial_hops, max_packets, .. } = config.check()?;
         let least = usize::from(subframes);
         let packets = max_packets.max(least);
         let (begun, alarm) = (false, Alarm::Off);
-        Ok(Self { limit, step, floor, subframes, least, max_packets, packets, begun, alarm })
+        Ok(Self { limit, step, floor, subframes, initial_hops, least, max_packets, packets, begun, alarm })
     }
 
     /// B: upper limit on waiting packets.
@@ -96,7 +98,7 @@ impl BufferSize {
         self.begun
     }
 
-    /// The initial stage: B = R x ARTT (equation 1) within the bounds. Further calls change nothing.
+    /// The initial stage: B = R x ARTT (equation 1), times the hops, within the bounds. Further calls change nothing.
     pub fn begin(&mut self, rate: BitRate, subframes: Option<u16>) {
         if self.begun {
             return;
@@ -104,7 +106,8 @@ impl BufferSize {
         self.set_floor(subframes);
         let frames = u16::try_from(self.least).unwrap_or(u16::MAX);
         let (least, most) = self.bounds();
-        self.packets = bandwidth_delay_product(rate, frames).clamp(least, most);
+        let initial = bandwidth_delay_product(rate, frames).saturating_mul(self.initial_hops.into());
+        self.packets = initial.clamp(least, most);
         self.begun = true;
     }
 
@@ -209,6 +212,17 @@ mod tests {
     }
 
     #[test]
+    fn the_first_size_grows_with_the_hops() {
+        let initial = |initial_hops| {
+            let config = WqmConfig { subframes: 10, initial_hops, ..WqmConfig::default() };
+            let mut size = BufferSize::new(config).expect("valid");
+            size.begin(BitRate::from_mbps(600), None);
+            size.packets()
+        };
+        assert_eq!([1, 2, 3, 100].map(initial), [32, 64, 95, 95]);
+    }
+
+    #[test]
     fn an_odd_size_is_halved_upwards() {
         let mut size = begun(StepRule::Aimd);
         size.packets = 35;
@@ -310,6 +324,7 @@ mod tests {
         assert_eq!(wrong(WqmConfig { limit: Span::ZERO, ..good }), "limit is 0 ms; allowed is 1 us to 10 s");
         assert!(wrong(WqmConfig { interval: Span::ZERO, ..good }).starts_with("interval"));
         assert!(wrong(WqmConfig { subframes: 0, ..good }).starts_with("subframes"));
+        assert!(wrong(WqmConfig { initial_hops: 0, ..good }).starts_with("initial-hops"));
         assert!(wrong(WqmConfig { max_packets: 0, ..good }).starts_with("max-packets"));
     }
 

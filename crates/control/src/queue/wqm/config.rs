@@ -89,6 +89,10 @@ pub struct WqmConfig {
     pub floor: Floor,
     /// Upper bound B_max, 1 to 1 000 000 packets; B_min wins if it is larger. Default 95 (Sec. IV-B).
     pub max_packets: usize,
+    /// Single-hop round trips of an A-MPDU that B_initial holds, 1 to 100: "a larger B_initial may be needed in multi-hop networks" (Sec.
+    /// IV-A), where each hop has one. Default 1 (equation 1).
+    #[serde(skip_serializing_if = "is_one")]
+    pub initial_hops: u16,
     /// Change of the size.
     pub step: StepRule,
     /// F of equation 2.
@@ -100,6 +104,11 @@ pub struct WqmConfig {
     pub look_around: Option<LookAround>,
 }
 
+/// Whether B_initial is that of equation 1, which is not printed.
+const fn is_one(hops: &u16) -> bool {
+    *hops == 1
+}
+
 impl Default for WqmConfig {
     fn default() -> Self {
         Self {
@@ -108,6 +117,7 @@ impl Default for WqmConfig {
             subframes: 64,
             floor: Floor::Network,
             max_packets: 95,
+            initial_hops: 1,
             step: StepRule::Aimd,
             free_share: FreeShare::Others,
             drop: DropRule::Tail,
@@ -127,6 +137,8 @@ impl WqmConfig {
         ConfigError::check(intervals.contains(&self.interval), "interval", self.interval, "1 ms to 10 s")?;
         ConfigError::check((1..=1024).contains(&self.subframes), "subframes", self.subframes, "1 to 1024")?;
         check_packets("max-packets", self.max_packets)?;
+        let hops = 1..=100;
+        ConfigError::check(hops.contains(&self.initial_hops), "initial-hops", self.initial_hops, "1 to 100")?;
         if let Some(LookAround { shortest, longest }) = self.look_around {
             ConfigError::check(
                 intervals.contains(&shortest),
