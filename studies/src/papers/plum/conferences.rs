@@ -1,6 +1,6 @@
 //! Conferences that the claims ask for: each run once, several at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -71,6 +71,8 @@ pub(super) struct Figure {
     parts: Vec<u32>,
     pub(super) clients: By<Vec<usize>>,
     schemes: Vec<String>,
+    /// Draws of the traces, where they are more than those of the length.
+    draws: Option<By<u64>>,
 }
 
 /// Conferences of Fig. 14.
@@ -265,10 +267,15 @@ impl Links {
 type Cell = (Links, &'static str);
 
 impl Plan {
-    /// All conferences, without their seeds.
-    pub(super) fn cells(&'static self, effort: Effort) -> BTreeSet<Cell> {
-        let mut cells = BTreeSet::new();
+    /// All conferences, with the number of their seeds.
+    pub(super) fn cells(&'static self, effort: Effort) -> BTreeMap<Cell, u64> {
+        let mut cells = BTreeMap::new();
+        let mut add = |cell, draws: u64| {
+            let known = cells.entry(cell).or_default();
+            *known = draws.max(*known);
+        };
         for figure in self.traces.figures.values() {
+            let draws = *figure.draws.as_ref().unwrap_or(&self.traces.length.seeds).at(effort);
             let Figure { links: division, whole, fifo, encoder, servers, sharing, .. } = figure;
             let usual =
                 Model { division: *division, fifo: *fifo, whole: *whole, encoder: *encoder, ..Model::LOOP };
@@ -285,14 +292,15 @@ impl Plan {
                     for clients in figure.clients.at(effort) {
                         let links =
                             Links::Traces { set, clients: *clients, sharing: *sharing, model, server };
-                        cells.extend(figure.schemes.iter().map(|scheme| (links, scheme.as_str())));
+                        figure.schemes.iter().for_each(|scheme| add((links, scheme.as_str()), draws));
                     }
                 }
             }
         }
+        let draws = *self.walks.length.seeds.at(effort);
         for (setting, Setting { schemes, .. }) in self.walks.settings.iter().enumerate() {
             for links in [1, 2].map(|wireless| Links::Walk { setting, wireless }) {
-                cells.extend(schemes.iter().map(|scheme| (links, scheme.as_str())));
+                schemes.iter().for_each(|scheme| add((links, scheme.as_str()), draws));
             }
         }
         cells
@@ -311,9 +319,8 @@ impl Conferences {
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Self, TrialError> {
         let cells = PLAN.cells(effort).into_iter();
-        let seeds = |links: Links| links.length().seeds(effort);
         let mut all: Vec<(Cell, u64)> =
-            cells.flat_map(|cell| seeds(cell.0).map(move |seed| (cell, seed))).collect();
+            cells.flat_map(|(cell, draws)| effort.seeds(draws).map(move |seed| (cell, seed))).collect();
         // The longest first, so that none of them is left for the end.
         all.sort_by_key(|((links, _), _)| match links {
             Links::Traces { clients, .. } => (1, std::cmp::Reverse(*clients)),

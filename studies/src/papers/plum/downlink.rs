@@ -7,8 +7,9 @@ use airbound_sim::conference::ConferenceOutcome;
 use super::conferences::{Conferences, Links, Model, PLAN};
 use super::fluid::Gains;
 use super::links::Division;
+use super::pooled::{Pooled, gain_of};
 use super::traces::{Set, TraceSets};
-use super::{BASELINES, CLAIMS, MEAN, SCHEMES, VANILLA, WARM_UP, best_of, cells, gain};
+use super::{BASELINES, CLAIMS, MEAN, PLUM, SCHEMES, VANILLA, WARM_UP, cells, gain};
 use crate::Effort;
 use crate::papers::Part;
 use crate::papers::row::ClaimRow;
@@ -27,24 +28,40 @@ pub(super) fn paper(conferences: &Conferences, traces: &TraceSets, effort: Effor
     let mut table = CLAIMS.table("paper", &[("origin", traces.origin().to_owned())]);
     let (mut rows, mut charts) = (Vec::new(), Vec::new());
     let mean = |links, scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down);
+    let by_draw = |links, scheme| conferences.by_draw(links, scheme, ConferenceOutcome::mean_down);
+    let with_loop = PLAN.traces.figures["loop"].clients.at(effort);
     for set in Set::ALL {
         let mut points = Vec::new();
         for clients in PLAN.traces.figures["oracle"].clients.at(effort) {
             let (baselines, oracle) = of_paper(set, *clients, mean);
-            let over = gain(oracle, best_of(&baselines));
-            table.rows.push(cells(
-                &[set.name(), &clients.to_string()],
-                baselines.into_iter().chain([oracle, over]),
-            ));
+            let ([vanilla, last_n, tack], best) = of_paper(set, *clients, by_draw);
+            let over = gain_of(&[vanilla, last_n, tack, best]);
+            let of_loop = |scheme| {
+                let links = Links::own(set, *clients, Model::LOOP);
+                let [vanilla, last_n, tack] = BASELINES.map(|scheme| by_draw(links, scheme));
+                gain_of(&[vanilla, last_n, tack, by_draw(links, scheme)])
+            };
+            let of_loop =
+                [PLUM, MEAN].map(|scheme| with_loop.contains(clients).then(|| of_loop(scheme).value));
+            let numbers = baselines.into_iter().chain([oracle, over.value]).map(Some).chain(of_loop);
+            let mut row = cells(&[set.name(), &clients.to_string()], numbers);
+            row.insert(7, over.between().into());
+            table.rows.push(row);
             points.push((*clients, baselines, oracle, over));
         }
         let row = |key| CLAIMS.row(key).with("traces", set.name());
-        let largest = points.iter().map(|(.., over)| *over).fold(f64::NEG_INFINITY, f64::max);
-        rows.push(row("oracle-gain").trend(largest > 0.0).measured(largest));
+        // "Up to": the number of clients with the largest gain.
+        let largest = points.iter().map(|(.., over)| *over).max_by(|a, b| a.value.total_cmp(&b.value));
+        rows.extend(largest.map(|over| over.judge(row("oracle-gain").trend(over.value > 0.0))));
         let best = points.iter().max_by(|(_, _, one, _), (_, _, other, _)| one.total_cmp(other));
         rows.push(row("best-point").measured(best.map(|(clients, ..)| *clients as f64)));
         if let [(first, .., before), .., (last, .., after)] = points.as_slice() {
-            rows.push(row("gain-grows").with("first", first).with("last", last).measured(after - before));
+            rows.push(
+                row("gain-grows")
+                    .with("first", first)
+                    .with("last", last)
+                    .measured(after.value - before.value),
+            );
         }
         for (_, baselines, ..) in points.iter().filter(|(clients, ..)| *clients == 8) {
             for (scheme, value) in BASELINES.into_iter().zip(baselines).skip(1) {
@@ -53,7 +70,7 @@ pub(super) fn paper(conferences: &Conferences, traces: &TraceSets, effort: Effor
         }
         rows.push(slow_server(set, conferences));
         let line = |name: &str, value: &dyn Fn([f64; 3], f64) -> f64| {
-            let value = |(clients, baselines, oracle, _): &(usize, [f64; 3], f64, f64)| {
+            let value = |(clients, baselines, oracle, _): &(usize, [f64; 3], f64, Pooled)| {
                 (*clients as f64, value(*baselines, *oracle))
             };
             Line::whole(name, points.iter().map(value))

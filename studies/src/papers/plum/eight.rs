@@ -7,6 +7,7 @@ use airbound_sim::conference::{ClientOutcome, ConferenceOutcome};
 use super::conferences::{Conferences, Links, Model, PLAN};
 use super::downlink::of_paper;
 use super::links::Division;
+use super::pooled::{Pooled, gain_of, together};
 use super::traces::Set;
 use super::{BASELINES, CLAIMS, MEAN, PLUM, SCHEMES, VANILLA, best_of, cells, gain, quantile};
 use crate::papers::Part;
@@ -60,17 +61,29 @@ pub(super) fn distribution(conferences: &Conferences) -> Part {
     let (baselines, oracle) = of_paper(Set::Game, CLIENTS, best_source);
     let p90 = |samples: &Vec<f64>| quantile(samples, 0.9);
     let share = |samples: &Vec<f64>| above(samples, 5.0);
-    let found = gain(p90(&oracle), best_of(&baselines.each_ref().map(p90)));
-    let factor = share(&oracle) / best_of(&baselines.each_ref().map(share)).max(1e-3);
+    let (even, best) = of_paper(Set::Game, CLIENTS, |links, scheme| conferences.best_sources(links, scheme));
+    let pooled = |of: fn(&Vec<f64>) -> f64, compare: fn(f64, f64) -> f64| {
+        Pooled::of(best.len(), |draws| {
+            let values = even.each_ref().map(|samples| of(&together(samples, draws)));
+            compare(of(&together(&best, draws)), best_of(&values))
+        })
+    };
+    let found = pooled(|samples| quantile(samples, 0.9), gain);
+    let factor = pooled(|samples| above(samples, 5.0), |oracle, even| oracle / even.max(1e-3));
     let mut rows = vec![
-        CLAIMS.row("p90").trend(found > 0.0).measured(found),
-        CLAIMS.row("above-5").trend(factor > 1.0).measured(factor),
+        found.judge(CLAIMS.row("p90").trend(found.value > 0.0)),
+        factor.judge(CLAIMS.row("above-5").trend(factor.value > 1.0)),
     ];
     let lines = BASELINES.iter().zip(&baselines).chain([(&"oracle", &oracle)]);
     let lines = lines.map(|(name, samples)| super::cumulative(name, samples)).collect();
     let mut charts = vec![CLAIMS.lines("best-source", &[], lines)];
     // The loop, once with the public code's distribution.
     let mut table = CLAIMS.table("best-source", &[]);
+    let paper = BASELINES.into_iter().zip(&baselines).chain([("oracle", &oracle)]);
+    for (name, samples) in paper {
+        let values = [Some(p90(samples)), Some(100.0 * share(samples)), None];
+        table.rows.push(cells(&["whole, two links each", name], values));
+    }
     for (model, whole) in [("divided", false), ("whole", true)] {
         let links = Links::own(Set::Game, CLIENTS, Model { whole, ..Model::LOOP });
         for scheme in [VANILLA, PLUM, MEAN] {
@@ -91,15 +104,21 @@ pub(super) fn distribution(conferences: &Conferences) -> Part {
     Part { rows, chapter: CLAIMS.chapter("distribution", tables, charts) }
 }
 
-/// Mean downlink of the two that share a trace, and of the others.
-fn two_and_others(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 2] {
+/// Mean downlink of the two that share a trace, and of the others, of each draw.
+fn two_and_others_by_draw(conferences: &Conferences, links: Links, scheme: &'static str) -> [Vec<f64>; 2] {
     let of = |part: fn(&[ClientOutcome]) -> &[ClientOutcome]| {
-        conferences.mean(links, scheme, |outcome: &ConferenceOutcome| {
+        conferences.by_draw(links, scheme, |outcome: &ConferenceOutcome| {
             let clients = part(&outcome.clients);
             clients.iter().map(|client| client.down_mbps).sum::<f64>() / clients.len() as f64
         })
     };
     [of(|clients| &clients[..SHARING]), of(|clients| &clients[SHARING..])]
+}
+
+/// The mean of these over draws.
+fn two_and_others(conferences: &Conferences, links: Links, scheme: &'static str) -> [f64; 2] {
+    let by_draw = two_and_others_by_draw(conferences, links, scheme);
+    by_draw.map(|values| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The two that share a trace and the others, each under an even split and under the oracle, with the oracle's gains in per cent.
@@ -149,13 +168,17 @@ pub(super) fn shared(conferences: &Conferences) -> Part {
         }
         for (place, clients) in ["sharing", "others"].into_iter().enumerate() {
             let row = |key| CLAIMS.row(key).with("clients", clients).with("traces", set.name());
-            let of = |found: &[(&str, [f64; 2])]| -> Vec<f64> {
-                found.iter().map(|(_, values)| values[place]).collect()
+            let draws = |model, scheme| {
+                let [two, others] = two_and_others_by_draw(conferences, links(model), scheme);
+                if place == 0 { two } else { others }
             };
-            let (paper, of_loop) = (of(&paper), of(&of_loop));
-            let oracle = gain(paper[3], best_of(&paper[..3]));
-            rows.push(row("shared").trend(oracle > 0.0).measured(oracle));
-            rows.push(row("shared-loop").measured(gain(of_loop[3], best_of(&of_loop[..3]))));
+            let [vanilla, last_n, tack] = BASELINES.map(|scheme| draws(Model::paper(Division::Even), scheme));
+            let paper = [vanilla, last_n, tack, draws(Model::paper(Division::Oracle), VANILLA)];
+            let of_loop = SCHEMES.map(|scheme| draws(Model::LOOP, scheme));
+            let oracle = gain_of(&paper);
+            rows.push(oracle.judge(row("shared").trend(oracle.value > 0.0)));
+            let [vanilla, last_n, tack, plum, _] = of_loop;
+            rows.push(gain_of(&[vanilla, last_n, tack, plum]).judge(row("shared-loop")));
         }
     }
     let mut parts = CLAIMS.table("shared-parts", &[]);

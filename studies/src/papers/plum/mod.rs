@@ -11,6 +11,7 @@ mod eight;
 mod fluid;
 mod links;
 mod mobility;
+mod pooled;
 mod saturated;
 mod scene;
 mod solver;
@@ -114,7 +115,7 @@ mod tests {
         assert!(!CLAIMS.title.is_empty());
         for effort in [Effort::default(), Effort { quick: true, ..Effort::default() }] {
             let cells = conferences::PLAN.cells(effort);
-            assert!(cells.iter().all(|(_, scheme)| conferences::PLAN.schemes.contains_key(*scheme)));
+            assert!(cells.keys().all(|(_, scheme)| conferences::PLAN.schemes.contains_key(*scheme)));
             let trials = beyond::trials(effort).map(|(_, trial)| trial).chain(channel::trials(effort));
             trials.for_each(|trial| assert_eq!(trial.read().map(|_| ()), Ok(()), "{}", trial.name));
         }
