@@ -10,7 +10,7 @@ CARGO=${CARGO:-cargo}
 LOCKED=${LOCKED:-}
 export CARGO
 # Pure crates: no clock, I/O, threads or own randomness.
-PURE="units random wifi air traffic senders control sim"
+PURE="units random wifi air traffic senders control sim link"
 LONGEST=600
 
 failed=()
@@ -70,6 +70,7 @@ layers() {
     imports control "units wifi" || bad=1
     imports scenario "units wifi air traffic senders control" || bad=1
     imports sim "units random wifi record air traffic senders control scenario" || bad=1
+    imports link "units scenario sim" || bad=1
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control

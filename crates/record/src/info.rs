@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::Component;
-use crate::table::Row;
+#[cfg(feature = "files")]
+use crate::{rows::Component, table::Row};
 
 /// Version of the tables' columns and metadata, incremented with changes that would mislead an older reader.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -28,14 +28,18 @@ pub struct RunInfo {
 }
 
 /// Key of the table's name; files without it are not Airbound's.
+#[cfg(feature = "files")]
 pub(crate) const TABLE_KEY: &str = "airbound.table";
 /// Key of [`SCHEMA_VERSION`].
+#[cfg(feature = "files")]
 pub(crate) const SCHEMA_KEY: &str = "airbound.schema";
 /// Key of the [`RunInfo`] as one JSON object.
+#[cfg(feature = "files")]
 pub(crate) const RUN_KEY: &str = "airbound.run";
 
 impl RunInfo {
     /// Keys and values for a Parquet file of rows `R`.
+    #[cfg(feature = "files")]
     pub(crate) fn metadata<R: Row>(&self) -> Vec<(&'static str, String)> {
         let columns = R::COLUMNS
             .iter()

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::emulation::{ApplicationFlow, EmulationSummary};
+#[cfg(feature = "files")]
 use crate::error::RecordError;
 use crate::number;
 
@@ -432,6 +433,7 @@ impl Summary {
     ///
     /// # Errors
     /// If a number is infinite or undefined.
+    #[cfg(feature = "files")]
     pub fn to_json(&self) -> Result<String, RecordError> {
         to_json("summary", self)
     }
@@ -442,11 +444,13 @@ impl Performance {
     ///
     /// # Errors
     /// If a number is infinite or undefined.
+    #[cfg(feature = "files")]
     pub fn to_json(&self) -> Result<String, RecordError> {
         to_json("performance", self)
     }
 }
 
+#[cfg(feature = "files")]
 fn to_json(document: &'static str, value: &impl Serialize) -> Result<String, RecordError> {
     let mut text =
         serde_json::to_string_pretty(value).map_err(|source| RecordError::Unwritable { document, source })?;

@@ -10,6 +10,7 @@ mod one_way;
 mod parsers;
 mod program;
 mod proxy;
+mod str0m_on_air;
 mod virtual_time;
 mod web;
 mod wifi;
