@@ -159,6 +159,7 @@ static ssize_t lab_write(struct file *file, const char __user *buffer, size_t si
 	struct lab_command *commands;
 	size_t done = 0;
 	unsigned int index;
+	bool completed = false;
 	ssize_t result = size;
 
 	if (size % sizeof(struct lab_command))
@@ -173,13 +174,15 @@ static ssize_t lab_write(struct file *file, const char __user *buffer, size_t si
 			result = -EFAULT;
 			break;
 		}
-		for (index = 0; index < part / sizeof(*commands); index++)
+		for (index = 0; index < part / sizeof(*commands); index++) {
 			lab_execute(&commands[index]);
+			completed |= commands[index].kind == LAB_DONE;
+		}
 		done += part;
 	}
 	kfree(commands);
 	/* Completions free room in the radio and in the airtime queue limit. */
-	for (index = 0; index < lab_radio_count; index++)
+	for (index = 0; completed && index < lab_radio_count; index++)
 		lab_pump(lab_radios[index]);
 	return result;
 }

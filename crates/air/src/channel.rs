@@ -430,6 +430,13 @@ impl Channel {
         self.on_air.iter().any(|one| one.exchange.at == at)
     }
 
+    /// The MPDUs of a contention function's exchange on the air that are received; none without one.
+    #[must_use]
+    pub fn received(&self, at: AccessId) -> AckBitmap {
+        let exchange = self.on_air.iter().find(|one| one.exchange.at == at);
+        exchange.map(|one| one.exchange.received).unwrap_or_default()
+    }
+
     /// The next exchange that has ended by `now`, in order of start. Each is returned once, with its outcome.
     #[inline]
     pub fn take_ended(&mut self, now: Instant) -> Option<Exchange> {

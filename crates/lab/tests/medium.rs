@@ -100,6 +100,27 @@ fn frames_that_wait_share_an_aggregate_within_the_standards_limits() {
 }
 
 #[test]
+fn a_frame_is_received_as_its_subframe_ends_while_the_aggregate_goes_on() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
+    for number in 0..2 {
+        medium.on_event(Event::Frame(Box::new(frame(0, 1, u32::from(number), us(1000), number))));
+    }
+    let heard = |medium: &mut Medium, until| {
+        medium.advance(us(until));
+        let commands = medium.take_commands();
+        let delivered = commands.iter().filter(|one| matches!(one, Command::Deliver { .. })).count();
+        (delivered, commands.iter().filter(|one| matches!(one, Command::Done { .. })).count())
+    };
+    // 36 us of preamble; 16 bits of service and 1540 B end in symbol 48, twice as many bytes in symbol 95. A block acknowledgement of 32 B
+    // at 24 Mb/s takes 32 us behind SIFS.
+    assert_eq!(heard(&mut medium, 1000 + 36 + 48 * 4 - 1), (0, 0));
+    assert_eq!(heard(&mut medium, 1000 + 36 + 48 * 4), (1, 0));
+    assert_eq!(medium.next_deadline(), us(1000 + 36 + 95 * 4));
+    assert_eq!(heard(&mut medium, 1000 + 36 + 95 * 4), (1, 0));
+    assert_eq!(heard(&mut medium, 1000 + 36 + 95 * 4 + 16 + 32), (0, 2));
+}
+
+#[test]
 fn a_rate_probe_is_not_aggregated() {
     let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     for number in 0..9 {

@@ -3,7 +3,7 @@
 use std::mem;
 
 use airbound_air::channel::{AccessId, Exchange, Settled, TxId};
-use airbound_air::exchange::{Answer, Ppdu};
+use airbound_air::exchange::{Answer, ExchangeTiming, Ppdu, mpdu_ends};
 use airbound_air::propagation::LinkQuality;
 use airbound_units::{ByteCount, Decibel, Instant, Span};
 use airbound_wifi::mpdu::psdu_size;
@@ -28,11 +28,15 @@ pub(super) fn radio_of(address: [u8; 6], radios: usize) -> Option<usize> {
     (is_ours && radio < radios).then_some(radio)
 }
 
+/// Whether MPDUs have delimiters. HT sends a single MPDU without one; VHT sends A-MPDUs only (802.11-2020, 10.12.7).
+const fn is_aggregated(mpdus: &[Mpdu], rate: Rate) -> bool {
+    mpdus.len() > 1 || !matches!(rate.format(), Format::Legacy | Format::Ht)
+}
+
 /// The length of a PSDU.
 fn psdu_of(mpdus: &[Mpdu], rate: Rate) -> ByteCount {
     match mpdus {
-        // HT sends a single MPDU without delimiter; VHT sends A-MPDUs only (802.11-2020, 10.12.7).
-        [one] if matches!(rate.format(), Format::Legacy | Format::Ht) => one.size,
+        [one] if !is_aggregated(mpdus, rate) => one.size,
         many => psdu_size(many.iter().map(|mpdu| mpdu.size)),
     }
 }
@@ -153,7 +157,36 @@ impl Medium {
             }
             (mpdu.last_tx, mpdu.txop) = (start, one.txop);
         }
+        if ppdu.answer != Answer::None {
+            self.note_arrivals(at, &ppdu, &timing, quality);
+        }
         true
+    }
+
+    /// Notes when each frame of the PPDU on the air is received: as its subframe ends, while the PPDU goes on.
+    fn note_arrivals(&mut self, at: AccessId, ppdu: &Ppdu, timing: &ExchangeTiming, quality: LinkQuality) {
+        let (radio, signal, radios) = (at.tx.0 as u8, self.signal(quality), self.radios.len());
+        let received = self.channel.received(at);
+        let Some(one) = self.radios[usize::from(at.tx.0)].hardware[at.category.index()].front_mut() else {
+            return;
+        };
+        let Some(first) = one.mpdus.first() else { return };
+        let rate = step_at(&first.rates, one.transmissions.saturating_sub(1));
+        let receiver = radio_of(first.peer(), radios);
+        let sizes: Vec<ByteCount> = one.mpdus.iter().map(|mpdu| mpdu.size).collect();
+        let ends = mpdu_ends(sizes.into_iter(), is_aggregated(&one.mpdus, ppdu.rate), ppdu.psdu);
+        let reception = timing.reception();
+        for (place, (mpdu, end)) in one.mpdus.iter_mut().zip(ends).enumerate() {
+            if !received.get(place) {
+                continue;
+            }
+            mpdu.received = reception.of(end);
+            if let Some(receiver) = receiver {
+                let (cookie, receivers) = (mpdu.cookie, 1u64 << receiver);
+                let deliver = Command::Deliver { radio, cookie, receivers, signal, rate };
+                self.arrivals.push_back((mpdu.received, deliver));
+            }
+        }
     }
 
     fn transmit_beacon(&mut self, radio: usize) {
@@ -273,29 +306,20 @@ impl Medium {
         self.commands.push(Command::Done { radio, cookie, acked: true, rates });
     }
 
-    /// Reports a PPDU: each MPDU is delivered, queued for retransmission, or given up; rate control gets the result. Without an exchange
+    /// Reports a PPDU: each MPDU is acknowledged, queued for retransmission, or given up; rate control gets the result. Without an exchange
     /// the PPDU's time limit has expired.
     pub(super) fn report(&mut self, at: AccessId, one: InHardware, exchange: Option<&Exchange>) {
         let Some(first) = one.mpdus.first() else { return };
         let radio = at.tx.0 as u8;
         let (peer, tid, ampdu) = (first.peer(), first.tid() & 15, first.aggregates);
-        let receiver = radio_of(peer, self.radios.len());
-        let signal = self.signal(self.quality(at.tx, first, self.now));
         let (transmissions, airtime) = (one.transmissions, one.airtime);
         let rates = used(&first.rates, transmissions);
-        let rate = step_at(&first.rates, transmissions.saturating_sub(1));
         let mpdus = u16::try_from(one.mpdus.len()).unwrap_or(u16::MAX);
         let acknowledged = exchange.map(|exchange| exchange.acknowledged).unwrap_or_default();
-        let (received, ended) = exchange
-            .map_or((Instant::MAX, self.now), |exchange| (exchange.timing.ppdu_end, exchange.timing.end));
+        let ended = exchange.map_or(self.now, |exchange| exchange.timing.end);
         for (mpdu, acked) in self.take_back(at, one, acknowledged) {
-            let cookie = mpdu.cookie;
-            if let Some(receiver) = receiver.filter(|_| acked) {
-                let receivers = 1u64 << receiver;
-                self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate });
-            }
-            self.note_mpdu(at, &mpdu, if acked { received } else { Instant::MAX }, ended);
-            self.commands.push(Command::Done { radio, cookie, acked, rates });
+            self.note_mpdu(at, &mpdu, mpdu.received, ended);
+            self.commands.push(Command::Done { radio, cookie: mpdu.cookie, acked, rates });
         }
         if transmissions > 0 {
             let airtime = u32::try_from(airtime.as_micros()).unwrap_or(u32::MAX);

@@ -59,6 +59,8 @@ impl InHardware {
 enum Change {
     /// A channel access, or a beacon.
     Begin,
+    /// A frame of a PPDU on the air is received.
+    Arrival,
     /// The end of the exchanges on the air.
     End,
     /// The time limit of a PPDU of Law expires.
@@ -99,6 +101,8 @@ pub struct Medium {
     connections: bool,
     now: Instant,
     winners: Vec<AccessId>,
+    /// The frames of the PPDU on the air that are still to be received, each at the end of its subframe. Of PPDUs that collide none is.
+    arrivals: VecDeque<(Instant, Command)>,
     /// The beacon on the air.
     beacon: Option<(Exchange, InHardware)>,
     txops: u64,
@@ -169,6 +173,7 @@ impl Medium {
             connections: false,
             now,
             winners: Vec::new(),
+            arrivals: VecDeque::new(),
             beacon: None,
             txops: 0,
             busy: Span::ZERO,
@@ -243,6 +248,9 @@ impl Medium {
             self.now = self.now.max(next);
             match change {
                 Change::Begin => self.begin(),
+                Change::Arrival => {
+                    self.commands.extend(self.arrivals.pop_front().map(|(_, deliver)| deliver))
+                }
                 Change::End => self.end(),
                 Change::TimeLimit(category) => self.on_time_limit(category),
             }
@@ -267,7 +275,10 @@ impl Medium {
     /// limit that expires at its end.
     fn next_change(&self) -> (Instant, Change) {
         let next = match self.channel.busy_until(ACCESS_POINT) {
-            Some(end) => (end, Change::End),
+            Some(end) => match self.arrivals.front() {
+                Some((at, _)) if *at <= end => (*at, Change::Arrival),
+                _ => (end, Change::End),
+            },
             None if self.beaconing().is_some() => (self.channel.next_beacon(self.now), Change::Begin),
             None => (self.channel.next_access(self.now), Change::Begin),
         };

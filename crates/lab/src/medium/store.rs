@@ -42,6 +42,8 @@ pub(crate) struct Mpdu {
     /// Start of its last transmission, and the number of its TXOP.
     pub(crate) last_tx: Instant,
     pub(crate) txop: u64,
+    /// End of the subframe in which it is received; [`Instant::MAX`] if it is not.
+    pub(crate) received: Instant,
 }
 
 impl Mpdu {
@@ -63,6 +65,7 @@ impl Mpdu {
             first_tx: Instant::MAX,
             last_tx: Instant::MAX,
             txop: 0,
+            received: Instant::MAX,
         }
     }
 
