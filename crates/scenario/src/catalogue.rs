@@ -60,6 +60,7 @@ const PLACES: &[(&str, &str, Words)] = &[
             ("office", "an office in the afternoon: people walk about, neighbours download"),
             ("harsh", "a crowded place behind a wall: a weak signal, loaded neighbours"),
             ("hidden", "a strong signal, and a network that the access point does not hear"),
+            ("distant", "as hidden, without downloads, and that network farther away"),
         ],
     ),
 ];

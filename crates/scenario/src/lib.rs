@@ -154,7 +154,7 @@ const KEYS: &[Key] = &[
     key("window", r#"`"100 ms"`; 1 ms–1 h"#, "window of the time series"),
     key("seed", "1; 0 to 2^63 - 1", "seed of all randomness"),
     key("focus", "see below; flow, client or entry", "subject of the headline"),
-    key("surroundings", "none; `calm` `office` `harsh` `hidden`", "preset of a place"),
+    key("surroundings", "none; `calm` `office` `harsh` `hidden` `distant`", "preset of a place"),
     key("schemes", "see below; [names](#names-of-schemes)", "compared by `airbound compare`"),
     table("air"),
     table("access-point"),

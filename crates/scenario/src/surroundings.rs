@@ -18,8 +18,8 @@ macro_rules! presets {
     };
 }
 
-/// The presets, three from the kindest to the worst, then the one whose bad moments are a hidden network's.
-pub(super) const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh", "hidden"];
+/// The presets, three from the kindest to the worst, then those whose bad moments are a hidden network's, near and far.
+pub(super) const PRESETS: &[(&str, &str)] = presets!["calm", "office", "harsh", "hidden", "distant"];
 
 /// Sets the channel of every station without one to that of the chosen preset, and adds its neighbours and its interference; existing
 /// entries of the same name are kept.

@@ -3,7 +3,7 @@
 use airbound_scenario::{ChannelSpec, Overrides, Scenario, find_shipped};
 use airbound_units::{Instant, Span};
 
-const PRESETS: [&str; 4] = ["calm", "office", "harsh", "hidden"];
+const PRESETS: [&str; 5] = ["calm", "office", "harsh", "hidden", "distant"];
 
 const TEXT: &str = "duration = \"1 s\"\nsurroundings = \"office\"\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
                     channel = { kind = \"fixed\", snr = \"30 dB\" }\n[[flow]]\nname = \"f\"\nkind = \"voip\"\nstation = \"a\"\n";
@@ -115,6 +115,7 @@ fn signal_levels_are_those_of_the_table() {
         ("office", [21.8, 17.3, 13.3, 9.3], [0.000_02, 0.001_0, 0.029_1]),
         ("harsh", [18.3, 10.7, 5.6, -0.3], [0.004_6, 0.031_8, 0.265_1]),
         ("hidden", [29.9, 27.2, 22.8, 18.4], [0.0, 0.000_01, 0.000_1]),
+        ("distant", [29.9, 27.2, 22.8, 18.4], [0.0, 0.000_01, 0.000_1]),
     ];
     for (preset, percentiles, shares) in expected {
         let ratios = ratios(preset);
@@ -164,9 +165,10 @@ fn the_presets_are_frozen() {
     }
 }
 
-const FROZEN: [(&str, u64, u64); 4] = [
+const FROZEN: [(&str, u64, u64); 5] = [
     ("calm", 0xefc1_84c5_fff3_0b51, 0x9769_5c4b_6cf8_7847),
     ("office", 0x4aff_f0d1_3005_2fdc, 0x650f_81da_c166_460f),
     ("harsh", 0xcb1b_6c09_63e7_944f, 0x9a6c_bf82_79b8_f5f2),
     ("hidden", 0xacd3_0aa8_5d6a_7777, 0x7c65_4345_bb90_cc05),
+    ("distant", 0x5da7_98c8_f504_e0b4, 0x7c65_4345_bb90_cc05),
 ];
