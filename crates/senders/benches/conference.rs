@@ -14,6 +14,7 @@ fn problem(users: u64, qoe: Qoe) -> Problem {
         max_bitrate: BitRate::from_mbps(30),
         source_cap: BitRate::from_kbps(30_000 / users.min(25)),
         least_up: BitRate::from_mbps(1),
+        least_down: BitRate::ZERO,
     }
 }
 

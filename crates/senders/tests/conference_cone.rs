@@ -133,6 +133,7 @@ proptest! {
             rho,
             max_bitrate: BitRate::from_mbps(30),
             least_up: rate(floor),
+            least_down: BitRate::ZERO,
         };
         let found = problem.solve().expect("feasible");
         let Certificate::Global { bound } = found.certificate else { panic!("concave") };

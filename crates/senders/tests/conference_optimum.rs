@@ -20,6 +20,7 @@ fn problem(capacities: &[f64], qoe: Qoe, rho: f64) -> Problem {
         max_bitrate: BitRate::from_mbps(30),
         source_cap: rate(30.0 / capacities.len().clamp(1, 25) as f64),
         least_up: BitRate::ZERO,
+        least_down: BitRate::ZERO,
     }
 }
 
@@ -90,13 +91,25 @@ proptest! {
         capacities in prop::collection::vec(0.0..80.0_f64, 2..20),
         rho in 0.0..=1.0_f64,
         which in 0..4_usize,
-        floor in 0.0..2.0_f64,
+        (floor, down) in (0.0..2.0_f64, 0.0..9.0_f64),
     ) {
-        let problem = Problem { least_up: rate(floor), ..problem(&capacities, Qoe::ALL[which], rho) };
+        let problem = Problem {
+            least_up: rate(floor),
+            least_down: rate(down),
+            ..problem(&capacities, Qoe::ALL[which], rho)
+        };
         let found = problem.solve().expect("feasible");
         prop_assert_eq!(problem.validate(&found.shares), Ok(()));
+        // Every viewer has its floor, but for what rates are rounded down by.
+        let worth = |index: usize| capacities[index].min(problem.source_cap.as_mbps_f64()).min(30.0);
+        let sources: f64 = (0..capacities.len()).map(worth).sum();
+        for (index, share) in found.shares.iter().enumerate() {
+            let most = (capacities[index] / 4.0).min((sources - worth(index)) / 10.0).min(7.5);
+            prop_assert!(share.down.as_mbps_f64() > down.min(most) - 0.05, "{index}: {share:?}");
+        }
         if let Certificate::Global { bound } = found.certificate {
-            prop_assert!(found.welfare.utility <= bound + 1e-6);
+            // The bound is that of viewers at their floors, from which rates are rounded down.
+            prop_assert!(found.welfare.utility <= bound + 1e-4);
             prop_assert!(found.welfare.utility >= bound - 1e-3, "{} below {}", found.welfare.utility, bound);
         }
     }
@@ -113,6 +126,7 @@ proptest! {
         rho in prop_oneof![Just(0.0), Just(5e-324), Just(2e-12), Just(1e-9), 0.0..=1.0_f64, Just(1.0 - f64::EPSILON), Just(1.0)],
         which in 0..3_usize,
         (max, cap, floor) in (prop_oneof![Just(100_000), Just(30_000_000), Just(10_000_000_000_u64)], 0..40_000_000_u64, 0..3_000_000_u64),
+        least_down in prop_oneof![Just(0), 0..9_000_000_u64],
     ) {
         let users = capacities.iter().zip(weights);
         let users = users.map(|(bps, weight)| User { capacity: BitRate::from_bps(*bps), weight }).collect();
@@ -123,13 +137,20 @@ proptest! {
             max_bitrate: BitRate::from_bps(max),
             source_cap: BitRate::from_bps(cap),
             least_up: BitRate::from_bps(floor),
+            least_down: BitRate::from_bps(least_down),
         };
         let found = problem.solve().expect("feasible");
         prop_assert_eq!(problem.validate(&found.shares), Ok(()));
         let Certificate::Global { bound } = found.certificate else { panic!("concave") };
         // Rates are rounded down to 1 kb/s, of every source; the slope of the logarithm at 0 is M / ln(1 + M).
         let coarse = 1000.0 * (capacities.len() as f64 + 1.0) * problem.qoe.slope(0.0, max as f64 * 1e-6) / max as f64;
-        prop_assert!(found.welfare.utility <= bound + 1e-9, "{} above {}", found.welfare.utility, bound);
+        let below_floors = if least_down > 0 { coarse } else { 0.0 };
+        prop_assert!(
+            found.welfare.utility <= bound + 1e-9 + below_floors,
+            "{} above {}",
+            found.welfare.utility,
+            bound
+        );
         prop_assert!(found.welfare.utility >= bound - 1e-4 - 4.0 * coarse, "{} below {}", found.welfare.utility, bound);
     }
 }
@@ -218,6 +239,7 @@ fn weights_far_apart_are_solved() {
         max_bitrate: BitRate::from_bps(30_000_000),
         source_cap: BitRate::from_bps(19_926_923),
         least_up: BitRate::from_bps(530_958),
+        least_down: BitRate::ZERO,
     };
     let found = problem.solve().expect("feasible");
     let Certificate::Global { bound } = found.certificate else { panic!("concave") };

@@ -38,6 +38,7 @@ pub(crate) fn plum_allocation(
         max_bitrate: config.max_bitrate,
         source_cap: config.source_cap(users.len()),
         least_up: BitRate::from_bps(least_up),
+        least_down: config.least_down,
         users,
     };
     let found = py.detach(|| problem.solve()).map_err(refused)?;

@@ -33,6 +33,9 @@ pub struct Problem {
     pub source_cap: BitRate,
     /// Lowest bitrate of an encoder. A quarter of the capacity where that is less.
     pub least_up: BitRate,
+    /// Lowest useful bitrate of a viewer. A quarter of the capacity, a quarter of M, or a tenth of what the others can send, where one of
+    /// these is less.
+    pub least_down: BitRate,
 }
 
 /// Rates of one participant.
@@ -127,6 +130,16 @@ impl Problem {
     /// The floor of a user's uplink.
     pub(super) fn floor(&self, user: &User) -> BitRate {
         self.least_up.min(BitRate::from_bps(user.capacity.as_bps() / 4)).min(self.source_cap)
+    }
+
+    /// The floor of a user's downlink: all users can have theirs at once.
+    pub(super) fn floor_down(&self, index: usize) -> BitRate {
+        let worth = |user: &User| user.capacity.min(self.source_cap).min(self.max_bitrate).as_bps();
+        let others = self.users.iter().enumerate().filter(|(other, _)| *other != index);
+        let content = others.map(|(_, user)| worth(user)).fold(0, u64::saturating_add);
+        let capacity = self.users.get(index).map_or(0, |user| user.capacity.as_bps());
+        let most = (capacity / 4).min(content / 10).min(self.max_bitrate.as_bps() / 4);
+        self.least_down.min(BitRate::from_bps(most))
     }
 
     /// Returns the terms and the sum of equation 1 for downlink rates.

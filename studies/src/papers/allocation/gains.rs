@@ -92,6 +92,7 @@ impl Study for Gains {
             CLAIMS.row("faster-by-gain").with("times", list(&by_larger)).holds(falls(&by_larger)),
             CLAIMS.row("faster-by-interval").with("times", list(&by_longer)).holds(falls(&by_shorter)),
             CLAIMS.row("oscillation").measured(ratio(at(&settled, 10.0), at(&settled, 1.0))),
+            CLAIMS.row("no-oscillation").measured(at(&settled, 5.0)),
             CLAIMS
                 .row("noise-by-gain")
                 .holds(ratio(at(&noise_by_gain, 5.0), at(&noise_by_gain, 1.0)).map(|ratio| ratio > 1.0)),

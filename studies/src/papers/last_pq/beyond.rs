@@ -15,7 +15,7 @@ pub(super) struct Held;
 const HELD: [(&str, &str); 4] = [(LINUX, LINUX), ("LAST-PQ, paper", LAST_PQ), ("held", "held"), (OURS, OURS)];
 
 const HELD_CASES: [(&str, [&str; 4]); 4] = [
-    ("S6, 5F5C", ["5F", "5C", "36 m", "at rest"]),
+    ("36 m, 5F5C", ["5F", "5C", "36 m", "at rest"]),
     ("25 m, 3F3C, 15 ms", ["3F", "3C", "25 m", "15 ms"]),
     ("carried, 10 m, 3F3C", ["3F", "3C", "10 m", "carried about"]),
     ("carried, 12 m, 3F3C", ["3F", "3C", "12 m", "carried about"]),

@@ -54,6 +54,7 @@ fn problem(capacities: &[f64], limits: Limits, rho: f64) -> Problem {
         max_bitrate: rate(limits.max),
         source_cap: rate(limits.source(capacities.len())),
         least_up: BitRate::ZERO,
+        least_down: BitRate::ZERO,
     }
 }
 

@@ -47,7 +47,7 @@ struct Limits {
     floor: f64,
     cap: f64,
     curve: Curve,
-    /// QoE without bitrate.
+    /// QoE at the floor of the downlink.
     low: f64,
     /// QoE at the largest bitrate within the capacity.
     high: f64,
@@ -148,7 +148,8 @@ impl Program {
             let curve = Curve::of(problem.qoe, problem.max_mbps(), touch.get(index).copied().unwrap_or(0.0));
             let capacity = problem.scaled(user.capacity).clamp(LEAST, 3.0);
             let floor = problem.scaled(problem.floor(user)).min(cap * (1.0 - 1e-6));
-            Limits { capacity, floor, cap, curve, low: curve.qoe(0.0), high: curve.qoe(1.0), weight: *weight }
+            let low = curve.qoe(problem.scaled(problem.floor_down(index)));
+            Limits { capacity, floor, cap, curve, low, high: curve.qoe(1.0), weight: *weight }
         });
         let users = users.collect();
         // For a weight without effect, 1 / rho would exceed the range of numbers.
@@ -383,7 +384,7 @@ impl Program {
             let source = worth - price;
             sum += capacity * user.capacity
                 + (source * user.floor).max(source * user.cap.min(user.capacity))
-                + user.curve.profit(gain, price, user.capacity.min(1.0));
+                + user.curve.profit(gain, price, user.low, user.capacity.min(1.0));
         }
         sum
     }

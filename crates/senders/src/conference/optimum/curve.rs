@@ -58,9 +58,9 @@ impl Curve {
         }
     }
 
-    /// The largest value of `gain` q - `price` X(q) with X(q) from 0 to `most`; `price` is not negative.
-    pub(super) fn profit(self, gain: f64, price: f64, most: f64) -> f64 {
-        let (low, high) = (self.qoe(0.0), self.qoe(most));
+    /// The largest value of `gain` q - `price` X(q) with q from `low` and X(q) to `most`; `price` is not negative.
+    pub(super) fn profit(self, gain: f64, price: f64, low: f64, most: f64) -> f64 {
+        let high = self.qoe(most).max(low);
         let at = |q: f64| gain * q - price * self.bitrate(q)[0];
         // Where the slope of X is gain / price: the maximum of a concave function.
         let top = match self {
@@ -115,7 +115,7 @@ mod tests {
                         gain * q - price * curve.bitrate(q)[0]
                     })
                     .fold(f64::NEG_INFINITY, f64::max);
-                let found = curve.profit(gain, price, most);
+                let found = curve.profit(gain, price, curve.qoe(0.0), most);
                 assert!(found >= best - 1e-12 && found < best + 1e-5, "{curve:?}: {found} against {best}");
             }
         }

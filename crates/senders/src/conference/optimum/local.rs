@@ -92,6 +92,9 @@ pub(super) fn starts(problem: &Problem) -> Vec<Vec<f64>> {
     starts.push(capacities().map(|capacity| (capacity / 2.0).min(1.0)).collect());
     starts.push(capacities().map(|_| (weakest * (users - 1.0) / users).min(1.0)).collect());
     starts.push(capacities().map(|capacity| (capacity * (users - 1.0) / users).min(1.0)).collect());
+    for (index, down) in starts.iter_mut().flat_map(|start| start.iter_mut().enumerate()) {
+        *down = down.max(problem.scaled(problem.floor_down(index)));
+    }
     starts
 }
 
@@ -106,7 +109,10 @@ pub(super) fn slsqp(problem: &Problem, start: &[f64]) -> Vec<f64> {
         .chain(shares.iter().map(|share| problem.scaled(share.up)))
         .collect();
     let cap = problem.scaled(problem.source_cap);
-    let down_bounds = problem.users.iter().map(|user| (0.0, problem.scaled(user.capacity).min(1.0)));
+    let down_bounds = problem.users.iter().enumerate().map(|(index, user)| {
+        let floor = problem.scaled(problem.floor_down(index));
+        (floor, problem.scaled(user.capacity).min(1.0).max(floor))
+    });
     let up_bounds = problem.users.iter().map(|user| {
         let floor = problem.scaled(problem.floor(user));
         (floor, problem.scaled(user.capacity).min(cap).max(floor))

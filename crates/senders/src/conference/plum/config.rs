@@ -35,6 +35,10 @@ pub struct PlumConfig {
     /// most 25 (the public code).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressibility: Option<f64>,
+    /// Lowest useful bitrate of a viewer, at most M; less where the capacity or the content is scarce. Default 0 (Sec. III-C has none; in
+    /// Sec. IV-E the Wi-Fi user always keeps more than 6 Mb/s).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub least_down: BitRate,
     /// Interval of the checks of capacities, 100 ms to 1 h. Default 5 s (Sec. III-D).
     pub period: Span,
     /// Relative change of a capacity against the last one acted upon that counts as clear, above 0 to 10. Default 0.2 (Sec. III-D).
@@ -45,6 +49,11 @@ pub struct PlumConfig {
     pub repeat: Span,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(rate: &BitRate) -> bool {
+    rate.is_zero()
+}
+
 impl Default for PlumConfig {
     fn default() -> Self {
         Self {
@@ -52,6 +61,7 @@ impl Default for PlumConfig {
             qoe: Qoe::Linear,
             max_bitrate: BitRate::from_mbps(30),
             compressibility: None,
+            least_down: BitRate::ZERO,
             period: Span::from_secs(5),
             change: 0.2,
             reading: Reading::Mean,
@@ -76,6 +86,13 @@ impl PlumConfig {
         )?;
         let v = self.compressibility.unwrap_or(1.0);
         ConfigError::check((1.0..=1000.0).contains(&v), "compressibility", v, "1 to 1000")?;
+        let useful = BitRate::ZERO..=self.max_bitrate;
+        ConfigError::check(
+            useful.contains(&self.least_down),
+            "least-down",
+            self.least_down,
+            "0 to max-bitrate",
+        )?;
         let periods = Span::from_millis(100)..=Span::from_secs(3600);
         ConfigError::check(periods.contains(&self.period), "period", self.period, "100 ms to 1 h")?;
         let change = self.change;

@@ -147,6 +147,7 @@ impl PlumServer {
             max_bitrate: self.config.max_bitrate,
             source_cap: self.config.source_cap(heard.len()),
             least_up: self.least_up,
+            least_down: self.config.least_down,
         };
         self.computed += 1;
         let allocation = match problem.solve() {

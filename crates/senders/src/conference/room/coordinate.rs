@@ -181,6 +181,7 @@ impl Coordinator {
             max_bitrate: most,
             source_cap: config.source,
             least_up: config.least,
+            least_down: BitRate::ZERO,
         };
         self.solved += 1;
         let shares = match problem.solve() {
