@@ -79,7 +79,7 @@ layers() {
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs arguments" || bad=1
     imports cli "units record report senders control scenario sim linux agent lab emulate runs console formats" || bad=1
-    imports py "units random wifi record report air traffic senders control scenario sim runs cli" || bad=1
+    imports py "units random wifi record report air traffic senders control scenario sim link runs cli" || bad=1
     imports studies "units random wifi record report air traffic senders control scenario sim lab runs console" || bad=1
     # The product contains neither the studies nor their own dependencies.
     for crate in cli py; do

@@ -22,7 +22,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from airbound import control
-from airbound._native import Rate, RunError, Scenario, ScenarioError, SchemeError, catalogue, shipped
+from airbound._native import (
+    Arrival,
+    Link,
+    Rate,
+    RunError,
+    Scenario,
+    ScenarioError,
+    SchemeError,
+    catalogue,
+    places,
+    shipped,
+)
 from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
 
 if TYPE_CHECKING:
@@ -34,10 +45,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Arrival",
     "Comparison",
     "Emulation",
     "EmulationError",
     "Host",
+    "Link",
     "Packet",
     "QueueScheme",
     "Rate",
@@ -56,6 +69,7 @@ __all__ = [
     "control",
     "emulate",
     "load",
+    "places",
     "run",
     "shipped",
     "sweep",

@@ -25,6 +25,62 @@ def catalogue() -> dict[str, list[tuple[str, str]]]:
 def shipped() -> list[tuple[str, str]]:
     """The shipped scenarios: pairs of name and title."""
 
+def places() -> list[tuple[str, str]]:
+    """The places of :class:`Link`: pairs of name and description."""
+
+@final
+class Arrival:
+    """A packet that has arrived."""
+
+    @property
+    def direction(self) -> Literal["down", "up"]:
+        """``"down"`` or ``"up"``."""
+
+    @property
+    def sent_ns(self) -> int:
+        """The time at which it was pushed, ns."""
+
+    @property
+    def at_ns(self) -> int:
+        """The time at which it arrived, ns."""
+
+    @property
+    def data(self) -> bytes:
+        """Its bytes as they were pushed."""
+
+@final
+class Link:
+    """A simulated Wi-Fi network between a server and a station, in a place with a name (:func:`places`).
+
+    It has no clock, socket or thread: times are the caller's, whole nanoseconds since the start that never decrease, and the same calls
+    and seed give the same arrivals on every machine. ``scheme`` is that of the access point, such as ``"codel"``; ``demand_ns`` the
+    latency in which packets to the station are to arrive, ns. Raises :class:`ScenarioError` for an unknown place or scheme. Another
+    thread than that which made it gets a ``RuntimeError``.
+    """
+
+    def __new__(
+        cls, place: str, *, scheme: str | None = None, seed: int = 1, demand_ns: int | None = None
+    ) -> Link: ...
+    @staticmethod
+    def of_scenario(
+        text: str, station: str, *, scheme: str | None = None, seed: int = 1, demand_ns: int | None = None
+    ) -> Link:
+        """The link to a station of a scenario file's text (docs/use/scenarios.md). Times and seed as in the constructor."""
+
+    def push(self, now_ns: int, direction: Literal["down", "up"], data: bytes) -> None:
+        """Sends a packet at ``now_ns``: the payload of a UDP datagram, at most 1472 bytes. ``direction`` is ``"down"``, to the station,
+        or ``"up"``. Raises ``ValueError``, without effect, for a larger packet and for a time before that of an earlier call."""
+
+    def next_event(self) -> int | None:
+        """The next time at which :meth:`take` may return a packet, ns; ``None`` while no packet is on its way."""
+
+    def take(self, now_ns: int) -> list[Arrival]:
+        """Advances to ``now_ns`` and returns the packets that have arrived since the last call, in order of time. Raises ``ValueError``
+        for a time before that of an earlier call."""
+
+    def counts(self, direction: Literal["down", "up"]) -> tuple[int, int, int]:
+        """The packets of a direction so far: numbers of those pushed, arrived and lost."""
+
 def run(
     scenario: Scenario,
     scheme: Asked,

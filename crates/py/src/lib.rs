@@ -5,6 +5,7 @@
 mod command;
 mod control;
 mod error;
+mod link;
 mod rate;
 mod runs;
 mod scenario;
@@ -24,6 +25,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::error::{RunError, ScenarioError, SchemeError};
+    #[pymodule_export]
+    use crate::link::{Arrival, Link, places};
     #[pymodule_export]
     use crate::rate::Rate;
     #[pymodule_export]
