@@ -59,8 +59,8 @@ pub struct Panels {
     pub y: String,
     /// The lines, each with the band around it, which may be empty.
     pub panels: Vec<(Line, Band)>,
-    /// A dashed horizontal line in all of them: a demand.
-    pub level: Option<(String, f64)>,
+    /// A dashed horizontal line in each of them: a demand; empty for none.
+    pub levels: Vec<Option<f64>>,
 }
 
 /// Mean latencies divided into the six stages, as bars.

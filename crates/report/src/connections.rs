@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{FlowSummary, Summary};
+use airbound_units::Span;
 
 use crate::comparison::{Comparison, SchemeRuns};
 use crate::groups::Group;
@@ -140,6 +141,20 @@ impl Comparison {
         runs.any(|run| run.summary.emulation.is_some())
     }
 
+    /// Whether these are emulations in which no program sent anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        let mut emulations =
+            self.schemes.iter().flat_map(SchemeRuns::summaries).map(|summary| summary.emulation.as_ref());
+        self.is_emulated()
+            && emulations.all(|emulation| emulation.is_none_or(|emulation| emulation.flows.is_empty()))
+    }
+
+    /// One-way delay of a group on the wire, without queueing; `None` of flows that the scenario does not have.
+    pub(crate) fn wire_delay(&self, group: &Group) -> Option<Span> {
+        let of_scenario = self.facts.flow(group.members.first()?).map(|flow| flow.delay);
+        of_scenario.or_else(|| self.is_program(group).then_some(self.facts.delay))
+    }
+
     /// Whether a group is connections of real programs.
     pub(crate) fn is_program(&self, group: &Group) -> bool {
         let mut runs = self.schemes.iter().flat_map(SchemeRuns::summaries);
@@ -153,6 +168,7 @@ mod tests {
     use airbound_record::{ApplicationFlow, EmulationSummary};
 
     use super::*;
+    use crate::facts::Facts;
     use crate::verdict::test_runs::one_run;
 
     /// A run whose application flows have these names, packets and bytes; those named with "vr" have a demand.
@@ -236,6 +252,36 @@ mod tests {
         let comparison = Comparison::new(runs, Some(focus), None).expect("a flow");
         let text = comparison.to_text(200);
         (comparison.flow_names(), comparison.folded_note(), text)
+    }
+
+    #[test]
+    fn a_program_has_the_delay_of_the_wire_and_its_demand_is_drawn_there() {
+        let flows = [("down vr", 400, 500_000), ("down tcp", 300, 300_000)];
+        let comparison =
+            Comparison::new(vec![emulated("fifo", &flows)], Some("down vr"), None).expect("a flow");
+        let comparison = comparison.with_facts(Facts { delay: Span::from_millis(25), ..Facts::default() });
+        let groups: Vec<&Group> = comparison.focus_first().collect();
+        let delays: Vec<_> = groups.iter().map(|group| comparison.wire_delay(group)).collect();
+        assert_eq!(delays, [Some(Span::from_millis(25)), None, Some(Span::from_millis(25))]);
+        let level = |place: usize| comparison.demand(groups[place]);
+        assert_eq!(
+            level(0),
+            Some(("demand 20 ms + 25.0 ms of wire".to_owned(), 45.0, 0.050_000_000_000_000_044))
+        );
+        assert_eq!((level(1), level(2)), (None, None), "no line without a demand");
+    }
+
+    #[test]
+    fn an_emulation_of_nothing_is_not_judged() {
+        let comparison = Comparison::new(vec![emulated("fifo", &[])], None, None).expect("a flow");
+        let verdict = comparison.verdict();
+        assert_eq!(
+            verdict.sentences().collect::<Vec<_>>(),
+            ["No program sent anything over the air: nothing is judged."]
+        );
+        let page =
+            Comparison::new(vec![emulated("fifo", &[("ping", 9, 900)])], Some("ping"), None).expect("a flow");
+        assert!(!page.is_idle() && page.to_html().expect("a page").contains("<h1>Real programs over made"));
     }
 
     #[test]

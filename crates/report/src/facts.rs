@@ -9,6 +9,8 @@ pub struct Facts {
     pub wire: Option<BitRate>,
     /// End of the run, counted from its beginning.
     pub end: Option<Span>,
+    /// One-way delay of the wire, which the flows of emulated programs have.
+    pub delay: Span,
     /// Whether transmitters may send several packets in one transmission.
     pub aggregates: bool,
     /// Its flows.

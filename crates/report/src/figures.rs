@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{Component, SeriesRow, Summary};
+use airbound_units::Span;
 
 use crate::chart::{Band, Bar, Chart, ChartKind, Dots, Line, Panels, Split, Tails};
 use crate::comparison::{Comparison, SchemeRuns, relative_change};
@@ -67,7 +68,16 @@ impl Comparison {
             } else {
                 ""
             };
-            let demand = self.demand().filter(|_| is_packets);
+            // Of several flows the line is that of the first one.
+            let demand =
+                subjects.first().and_then(|subject| self.demand(subject.group)).filter(|_| is_packets);
+            let of = if count > 1 && self.schemes.len() == 1 {
+                subjects.first().map(|first| &first.name)
+            } else {
+                None
+            };
+            let of = of.map_or(String::new(), |name| format!(" of {name}"));
+            let demand = demand.map(|(name, ms, share)| (format!("{name}{of}"), ms, share));
             let demanded = if demand.is_some() {
                 "; the demand counts on the Wi-Fi part, so the delay of the wire is added to it"
             } else {
@@ -83,12 +93,12 @@ impl Comparison {
         Pick { label: "Latency of".to_owned(), options: components.into_iter().filter_map(option).collect() }
     }
 
-    /// The demand of the group in focus on an axis of the whole latency: its words, its latency with the delay of the wire in ms, and the
-    /// share that may be above it.
-    fn demand(&self) -> Option<(String, f64, f64)> {
-        let flow = self.example(self.focus()?)?;
+    /// The demand of a group on an axis of the whole latency: its words, its latency with the delay of the wire in ms, and the share that
+    /// may be above it.
+    pub(crate) fn demand(&self, group: &Group) -> Option<(String, f64, f64)> {
+        let flow = self.example(group)?;
         let demand = flow.demand?;
-        let wire = self.facts.flow(&flow.name).map_or(0.0, |flow| flow.delay.as_millis_f64());
+        let wire = self.wire_delay(group).map_or(0.0, Span::as_millis_f64);
         let words = if wire > 0.0 {
             format!("demand {} ms + {} ms of wire", demand.latency_ms, number(wire))
         } else {
@@ -185,11 +195,6 @@ impl Comparison {
             String::new()
         };
         let rows: Vec<String> = groups.iter().map(|group| group.label()).collect();
-        let dot = |spread: Spread| Bar {
-            value: spread.median,
-            range: Some((spread.low, spread.high)),
-            reference: None,
-        };
         let ranges = if self.seeds() > 1 { "; the lines are the ranges over the seeds" } else { "" };
         let series =
             |value: &dyn Fn(&SchemeRuns, &Group) -> Option<Spread>| -> Vec<(String, Vec<Option<Bar>>)> {
@@ -239,7 +244,7 @@ impl Comparison {
         } else {
             ""
         };
-        let demand = self.demand();
+        let link = if self.any_session() { "; packets of a session on one access link" } else { "" };
         let option = |(axis, read, gather): (&str, Read, Gather)| {
             let (panels, merged): (Vec<(Line, Band)>, Vec<usize>) = subjects
                 .iter()
@@ -257,9 +262,11 @@ impl Comparison {
             if panels.iter().all(|(line, _)| line.points.iter().all(Option::is_none)) {
                 return None;
             }
-            let caption = format!("{axis}{what}{left_out} over the time in s{seeds}{how}{members}.");
-            let level = demand.clone().filter(|_| axis.starts_with("p95")).map(|(name, ms, _)| (name, ms));
-            let kind = ChartKind::Panels(Panels { y: axis.to_owned(), panels, level });
+            let caption = format!("{axis}{what}{left_out} over the time in s{seeds}{how}{members}{link}.");
+            let level = |subject: &Subject<'_>| self.demand(subject.group).map(|(_, ms, _)| ms);
+            let levels =
+                if axis.starts_with("p95") { subjects.iter().map(level).collect() } else { Vec::new() };
+            let kind = ChartKind::Panels(Panels { y: axis.to_owned(), panels, levels });
             Some((axis.to_owned(), Chart { kind, caption: capitalised(&caption) }))
         };
         Pick { label: "Over time:".to_owned(), options: quantities.into_iter().filter_map(option).collect() }
@@ -308,6 +315,11 @@ impl Gather {
             Self::Mean => Some(values.iter().sum::<f64>() / values.len().max(1) as f64),
         }
     }
+}
+
+/// A dot with the range over the seeds.
+pub(crate) fn dot(spread: Spread) -> Bar {
+    Bar { value: spread.median, range: Some((spread.low, spread.high)), reference: None }
 }
 
 fn capitalised(text: &str) -> String {

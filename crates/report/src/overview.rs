@@ -41,6 +41,7 @@ impl Comparison {
         let seeds = self.seeds();
         let seeds = if seeds > 1 { format!("; {seeds} seeds") } else { String::new() };
         let verdict = self.verdict();
+        let judged = verdict.choice.as_ref().map_or(&[][..], |choice| &choice.schemes);
         let chapter = |title: &str| Chapter { title: title.to_owned(), ..Chapter::default() };
         let tables = std::iter::once(self.headline())
             .chain(self.networks())
@@ -52,7 +53,11 @@ impl Comparison {
             .chain(self.member_tables());
         let timing = Chapter { tables: self.timing().into_iter().collect(), ..chapter("Timing") };
         let chapters = vec![
-            Chapter { scores: self.scorecard(verdict.choice.as_ref()), ..chapter("Scorecard") },
+            Chapter {
+                scores: self.scorecard(verdict.choice.as_ref()),
+                charts: self.demand_dots(judged).into_iter().chain(self.user_dots()).collect(),
+                ..chapter("Scorecard")
+            },
             Chapter { picks: vec![self.distributions(), self.splits()], ..chapter("Latency") },
             Chapter { charts: self.cost_dots(), ..chapter("What it costs the others") },
             Chapter { picks: vec![self.over_time()], ..chapter("Over time") },
@@ -61,9 +66,15 @@ impl Comparison {
             self.provenance(),
         ];
         let sentences = verdict.sentences().map(str::to_owned).collect::<Vec<_>>();
+        let title = self.said("title").unwrap_or_else(|| name.clone());
+        let (title, question) = if self.is_emulated() {
+            (format!("Real programs over {name}"), title)
+        } else {
+            (title, self.said("description").unwrap_or_default())
+        };
         Page {
-            title: self.said("title").unwrap_or_else(|| name.clone()),
-            question: self.said("description").unwrap_or_default(),
+            title,
+            question,
             subtitle: format!("{name}, {kind}: {}{seeds}", schemes.join(", ")),
             sentences: sentences.into_iter().chain(self.tried.clone()).collect(),
             chapters,
@@ -89,7 +100,7 @@ impl Comparison {
         let focus = self.focus()?;
         let judged: &[Judged] = choice.map_or(&[], |choice| &choice.schemes);
         let mut columns: Vec<ScoreColumn> = Vec::new();
-        if self.schemes.iter().any(|scheme| scheme.summaries().any(|summary| summary.session.is_some())) {
+        if self.any_session() {
             columns.push(self.utility());
         }
         columns.extend(self.demanding().map(|group| self.against_demand(group, judged)));

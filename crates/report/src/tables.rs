@@ -152,16 +152,17 @@ impl Comparison {
     /// The latency demands and their results under each scheme; `None` without demands.
     #[must_use]
     pub fn demands(&self) -> Option<Grid> {
+        let demanding = || self.focus_first().filter(|group| self.has_demand(group));
         let mut columns = vec!["flow", "scheme", "percentile", "demanded ms", "measured ms"];
         columns.push("seconds in which it was met %");
         let seconds = |scheme: &SchemeRuns, group: &Group| self.demand_seconds(scheme, group);
-        let are_few = self.pairs(self.demanding()).any(|(group, scheme)| seconds(scheme, group).is_some());
+        let are_few = self.pairs(demanding()).any(|(group, scheme)| seconds(scheme, group).is_some());
         if are_few {
             columns.push("of seconds");
         }
         let title = "Latency demands, from entering the queue to the acknowledgement";
         let mut grid = Grid::new(title, &columns, 2);
-        for (group, scheme) in self.pairs(self.demanding()) {
+        for (group, scheme) in self.pairs(demanding()) {
             let cell = |value: fn(DemandSummary) -> Option<f64>| {
                 self.cell(scheme, group, &|flow| value(flow.demand?))
             };
@@ -179,7 +180,12 @@ impl Comparison {
             }
             grid.rows.push(row);
         }
-        let notes = self.starving().chain([self.note(self.demanding())]).filter(|note| !note.is_empty());
+        let aside = if demanding().count() > self.demanding().count() {
+            "The verdict is about the programs.".to_owned()
+        } else {
+            String::new()
+        };
+        let notes = self.starving().chain([aside, self.note(demanding())]).filter(|note| !note.is_empty());
         grid.note = notes.collect::<Vec<_>>().join(" ");
         (!grid.rows.is_empty()).then_some(grid)
     }
@@ -189,9 +195,12 @@ impl Comparison {
     /// Where the focus is a real program's, those of simulated flows beside it do not count.
     pub(crate) fn demanding(&self) -> impl Iterator<Item = &Group> {
         let is_about_programs = self.focus().is_some_and(|focus| self.is_program(focus));
-        let demanding =
-            self.focus_first().filter(|group| self.any(group, &|flow| Some(flow.demand?.latency_ms)));
+        let demanding = self.focus_first().filter(|group| self.has_demand(group));
         demanding.filter(move |group| !is_about_programs || self.is_program(group))
+    }
+
+    fn has_demand(&self, group: &Group) -> bool {
+        self.any(group, &|flow| Some(flow.demand?.latency_ms))
     }
 
     /// A sentence for each scheme under which demands are missed and other flows starve, because the protected traffic exceeds the
@@ -297,7 +306,12 @@ impl Comparison {
 
     /// The words below a table of all groups.
     fn note_on_all(&self) -> String {
-        let notes = [self.folded_note(), self.note(self.flows.all().iter())];
+        let of_session = if self.any_session() {
+            "Latencies of clients of a session are from the server, or to it."
+        } else {
+            ""
+        };
+        let notes = [self.folded_note(), of_session.to_owned(), self.note(self.flows.all().iter())];
         notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ")
     }
 

@@ -2,13 +2,73 @@
 
 use airbound_record::ConferenceSummary;
 
-use crate::comparison::Comparison;
+use crate::chart::{Bar, Chart, ChartKind, Dots};
+use crate::comparison::{Comparison, SchemeRuns};
+use crate::figures::dot;
 use crate::grid::{Grid, spread};
+use crate::groups::Group;
+use crate::verdict::{DemandResult, Judged};
 
 /// Reads a value of a conference.
 type Value<'a> = &'a dyn Fn(&ConferenceSummary) -> Option<f64>;
 
+/// Rows of a chart.
+const MOST_ROWS: usize = 24;
+
 impl Comparison {
+    /// Whether any run has a conference.
+    pub(crate) fn any_session(&self) -> bool {
+        self.schemes.iter().flat_map(|scheme| scheme.summaries()).any(|summary| summary.session.is_some())
+    }
+
+    /// The QoE of each user, and utility and fairness, as dots; `None` without a conference, and for a single scheme.
+    pub(crate) fn user_dots(&self) -> Option<Chart> {
+        let first =
+            self.schemes.iter().flat_map(|scheme| scheme.summaries()).find_map(|run| run.session.as_ref())?;
+        let users: Vec<&str> = first.users.iter().map(|user| user.name.as_str()).take(MOST_ROWS).collect();
+        let values = |scheme: &SchemeRuns| {
+            let spread =
+                |value: Value<'_>| scheme.spread(|summary| value(summary.session.as_ref()?)).map(dot);
+            let qoe = |name: &str| {
+                spread(&|session| Some(session.users.iter().find(|user| user.name == name)?.qoe))
+            };
+            let all = [spread(&|session| Some(session.utility)), spread(&|session| Some(session.fairness))];
+            all.into_iter().chain(users.iter().map(|name| qoe(name))).collect()
+        };
+        let rows = ["utility", "fairness"].into_iter().chain(users.iter().copied());
+        let kind = ChartKind::Dots(Dots {
+            x: "QoE, utility and fairness".to_owned(),
+            logarithmic: false,
+            rows: rows.map(str::to_owned).collect(),
+            series: self.schemes.iter().map(|scheme| (scheme.name.clone(), values(scheme))).collect(),
+        });
+        let caption =
+            "QoE of each user of the session, its utility and its fairness; 1 is the best.".to_owned();
+        (self.schemes.len() > 1).then_some(Chart { kind, caption })
+    }
+
+    /// The latency of each demand, of what is demanded, as dots; `None` for a single demand or scheme.
+    pub(crate) fn demand_dots(&self, judged: &[Judged]) -> Option<Chart> {
+        let groups: Vec<&Group> = self.demanding().take(MOST_ROWS).collect();
+        let of = |judged: &Judged| {
+            let part = |demand: &DemandResult| {
+                let part = |ms: f64| 100.0 * ms / demand.demanded_ms;
+                let range = demand.interval_ms.map(|[low, high]| (part(low.max(0.0)), part(high)));
+                demand.measured_ms.map(|ms| Bar { value: part(ms), range, reference: None })
+            };
+            (judged.scheme.clone(), judged.demands.iter().take(MOST_ROWS).map(part).collect())
+        };
+        let kind = ChartKind::Dots(Dots {
+            x: "latency at the demanded percentile (% of the demand)".to_owned(),
+            logarithmic: false,
+            rows: groups.iter().map(|group| group.label()).collect(),
+            series: judged.iter().map(of).collect(),
+        });
+        let caption =
+            "Each demand: up to 100 % it is kept; the lines are the 95 % intervals of the mean.".to_owned();
+        (groups.len() > 1 && judged.len() > 1).then_some(Chart { kind, caption })
+    }
+
     /// The QoE of each user, mean, fairness and utility under each scheme; `None` without a conference.
     #[must_use]
     pub fn users(&self) -> Option<Grid> {

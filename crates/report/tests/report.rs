@@ -255,7 +255,11 @@ fn a_session_is_worth_something_to_each_user() {
         users.note
     );
     assert!(comparison.to_text(100).contains("QoE of the users"));
-    assert!(comparison.to_html().unwrap().contains("QoE of the users"));
+    let html = comparison.to_html().unwrap();
+    assert!(html.contains("QoE of the users") && html.contains("QoE of each user of the session"));
+    let said: Vec<String> = comparison.verdict().sentences().map(str::to_owned).collect();
+    let utility = "Utility of the session: 0.625, at most 0.775 (plum).";
+    assert!(said.iter().any(|line| line == utility), "{said:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use airbound_wifi::Format;
 pub fn facts(scenario: &Scenario) -> Facts {
     Facts {
         wire: scenario.wire.rate,
+        delay: scenario.wire.way.delay,
         end: Some(scenario.end()),
         aggregates: scenario.air.standard != Format::Legacy,
         flows: scenario.flows.iter().map(|flow| of_flow(flow, scenario.warm_up)).collect(),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, HopRow, PacketRow, RunFolder, Split, TableReader, find_hops};
-use airbound_scenario::{Access, ChannelSpec, DemandSchedule, Overrides, Scenario, Station, TraceUse};
+use airbound_scenario::{
+    Access, ChannelSpec, DemandSchedule, Network, Overrides, Scenario, Station, TraceUse,
+};
 use airbound_units::{Instant, Span};
 
 use crate::error::RunsError;
@@ -57,6 +59,8 @@ pub struct Links {
     pub apart: Vec<String>,
     /// Whether there is a session, whose rows of packets are those of one access link.
     pub has_session: bool,
+    /// The channel of each transmitter of several networks, by name; empty of one network.
+    pub channels: BTreeMap<String, u16>,
 }
 
 /// The links of a run.
@@ -69,9 +73,17 @@ pub fn links(folder: &RunFolder) -> Result<Links, RunsError> {
     let apart = clients.filter(|client| !matches!(client.access, Access::Station(_)));
     let apart: Vec<String> = apart.map(|client| client.name.clone()).collect();
     let is_pipe = |station: &&Station| matches!(&station.channel, ChannelSpec::Trace(link) if link.used_as == TraceUse::Pipe);
+    let of_network = |network: &Network| {
+        let is_home = |station: &&Station| station.network.as_ref() == Some(&network.name);
+        let stations = scenario.stations.iter().filter(is_home).map(|station| station.name.clone());
+        let all = stations.chain([format!("{}-access-point", network.name)]);
+        all.map(|name| (name, network.channel)).collect::<Vec<_>>()
+    };
+    let channels = scenario.networks.iter().flat_map(of_network).collect();
     let stations = scenario.stations.iter().filter(is_pipe).map(|station| station.name.clone());
     Ok(Links {
         has_session: scenario.session.is_some(),
+        channels,
         piped: stations.chain(apart.iter().cloned()).collect(),
         apart,
         wire_delays: scenario.flows.into_iter().map(|flow| (flow.name, flow.wire.delay)).collect(),

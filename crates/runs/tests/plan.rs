@@ -2,6 +2,7 @@
 
 use airbound_runs::plan::{Answer, Demand, Outlook, Plan, judge, plan};
 use airbound_scenario::{Overrides, Scenario, find_shipped};
+use airbound_units::Span;
 use proptest::prelude::*;
 
 fn parsed(rest: &str) -> Scenario {
@@ -158,7 +159,26 @@ fn an_answer_that_depends_on_the_draw_says_so() {
     let mut plan = ask(&scenario("HT40 MCS15 2SS LGI", 20.0, ""), "vr=30ms@95");
     assert!(!plan.is_close && plan.sentences().iter().all(|line| !line.contains("close")));
     plan.is_close = true;
-    assert!(plan.sentences().iter().any(|line| line.contains("this is close")));
+    assert_eq!(plan.word(), "about");
+    assert!(plan.sentences()[0].starts_with("about: all demands can be met"));
+    assert!(plan.sentences().iter().any(|line| line.contains("half of the runs say otherwise")));
+}
+
+#[test]
+fn a_shorter_demand_to_be_asked_for_says_how() {
+    let mut plan = ask(&scenario("HT40 MCS15 2SS LGI", 20.0, ""), "vr=30ms@95");
+    let how = |plan: &Plan| plan.sentences().into_iter().find(|line| line.starts_with("so: "));
+    plan.demands[0].target = plan.demands[0].left.mul_f64(0.9);
+    assert_eq!(how(&plan), None, "compare asks for about that");
+    plan.demands[0].target = Span::from_millis(16);
+    let end = "; it judges by that demand, too";
+    let wanted = format!("so: compare --schemes last-pq --set 'flow.vr.demand=16.0 ms'{end}");
+    assert_eq!(how(&plan), Some(wanted));
+    plan.demands[0].demand.percentile = 99.0;
+    let wanted = format!(
+        "so: compare --schemes last-pq --set 'flow.vr.demand={{ latency = \"16.0 ms\", percentile = 99 }}'{end}"
+    );
+    assert_eq!(how(&plan), Some(wanted));
 }
 
 #[test]

@@ -376,7 +376,15 @@ impl<'a> Section<'a> {
             return Ok(*choice);
         }
         let names: Vec<String> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        Err(self.wrong(key, format!("is {}; allowed are {}", node.value.describe(), names.join(", "))))
+        let near = match &node.value {
+            // Another number is not what was meant.
+            Value::Text(text) if !text.starts_with(|sign: char| sign.is_ascii_digit()) => {
+                nearest(text, choices.iter().map(|(name, _)| *name))
+            }
+            _ => None,
+        };
+        let near = near.map_or(String::new(), |name| format!("did you mean {name}? "));
+        Err(self.wrong(key, format!("is {}; {near}allowed are {}", node.value.describe(), names.join(", "))))
     }
 
     /// Reads a list of texts.

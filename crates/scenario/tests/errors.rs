@@ -62,6 +62,7 @@ fn names_must_be_known_and_unlike() {
     check(&with("\"phone\"\n[[flow]]", "\"a b\"\n[[flow]]"), &["station.a b.name", "letters, digits"]);
     check(&with("[air]", "focus = \"call\"\n[air]"), &["focus", "which is not the name of a flow", "stream"]);
     check(&with("\"cbr\"", "\"cbd\""), &["test.toml:8:", "did you mean cbr?"]);
+    check(&with("\"ht\"", "\"hx\""), &["test.toml:3:", "did you mean ht?", "allowed are"]);
     check("duration = \"1 s\"\n", &["station is missing"]);
     check("duration = \"1 s\"\n[[station]]\nname = \"a\"\n", &["flow is missing"]);
     check(&GOOD.replace("duration = \"2 s\"\n", ""), &["duration is missing", "write for example"]);

@@ -143,6 +143,9 @@ fn check(asked: &AgentCheck, verbosity: Verbosity) -> Result<(), CliError> {
         format!("scheme {}, {rules}", config.scheme.name())
     };
     let text = match configs.as_slice() {
+        [config] if text.trim().is_empty() => {
+            format!("{file} is empty, which is valid and means: {}\n", described(config))
+        }
         [config] => format!("{file} is valid: {}\n", described(config)),
         several => {
             let lines = several

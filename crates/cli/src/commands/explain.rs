@@ -116,7 +116,16 @@ fn around(
     let links = links(folder).unwrap_or_default();
     let station = RunInfo::name(&info.stations, usize::from(row.station));
     let waited = match folder.existing("txops.parquet").filter(|_| !links.apart.contains(&station)) {
-        Some(path) => Waited::of(row, hops, TableReader::<TxopRow>::open(&path)?)?,
+        Some(path) => {
+            let channel = |name: &String| links.channels.get(name);
+            let own = channel(&station);
+            // What is on another channel keeps nobody waiting.
+            let is_heard = |txop: &TxopRow| {
+                channel(&RunInfo::name(&info.transmitters, usize::from(txop.transmitter))) == own
+            };
+            let txops = TableReader::<TxopRow>::open(&path)?;
+            Waited::of(row, hops, txops.filter(|txop| txop.as_ref().is_ok_and(is_heard) || txop.is_err()))?
+        }
         None => None,
     };
     let frame = match &explain.pcap {

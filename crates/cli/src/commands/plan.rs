@@ -55,7 +55,7 @@ fn table(scenario: &str, plan: &Planned) -> Grid {
         ]
     });
     Grid {
-        title: format!("{scenario}: {}", plan.answer.name()),
+        title: format!("{scenario}: {}", plan.word()),
         columns: vec![
             text("flow"),
             number("Mb/s"),

@@ -466,6 +466,26 @@ fn a_folder_does_not_hide_a_scenario_of_its_name() {
 }
 
 #[test]
+fn a_packet_waits_behind_its_own_channel_only() {
+    let place = Place::new();
+    let network = |name: &str, channel: u8| {
+        format!(
+            "[[network]]\nname = \"{name}\"\nchannel = {channel}\n[[station]]\nname = \"{name}-tv\"\nnetwork = \"{name}\"\n"
+        )
+    };
+    let flow = |name: &str| format!("[[flow]]\nname = \"{name}\"\nkind = \"tcp\"\nstation = \"{name}-tv\"\n");
+    let text = ["near", "far"].map(|name| flow(name)).concat();
+    let text = format!("duration = \"500 ms\"\n{}{}{text}", network("near", 1), network("far", 6));
+    std::fs::write(place.path("two.toml"), text).expect("written");
+    place.succeed(&["run", "two.toml", "--out", "a", "--quiet"]);
+    let worst = place.json(&["explain", "a", "--worst", "1", "--flow", "near", "--json"]);
+    let packet = worst[0]["packet"].to_string();
+    let story = place.succeed(&["explain", "a", "--packet", &packet]);
+    assert!(story.contains("near-access-point to near-tv"), "{story}");
+    assert!(!story.contains("far") && !story.contains("several at once"), "{story}");
+}
+
+#[test]
 fn explain_says_what_a_packet_waited_behind() {
     let place = Place::new();
     let sets = ["--set", "duration=1 s", "--set", "wire.delay=3 ms", "--set", "wire.rate=30 Mbit/s"];

@@ -145,5 +145,8 @@ fn the_series_of_a_session_has_all_of_its_clients() {
         let whole = measured / flow.goodput_mbps;
         assert!((0.85..1.6).contains(&whole), "{}: {measured} and {}", flow.name, flow.goodput_mbps);
         assert!(own[50..].iter().filter_map(|row| row.latency_p50_ms).all(|latency| latency > 0.0));
+        // What is sent, up and down, and by a transfer without a limit, is offered.
+        let offered = own[50..].iter().map(|row| row.offered_mbps).sum::<f64>() / 20.0;
+        assert!((0.9..1.2).contains(&(offered / measured)), "{}: {offered} and {measured}", flow.name);
     }
 }

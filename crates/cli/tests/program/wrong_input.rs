@@ -163,6 +163,9 @@ fn a_configuration_is_checked_without_wifi() {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/agent.toml");
     let text = place.succeed(&["agent", "check", shipped]);
     assert!(text.ends_with("agent.toml is valid: scheme last-pq, no protected flows\n"), "{text}");
+    std::fs::write(place.path("empty.toml"), "\n").expect("written");
+    let text = place.succeed(&["agent", "check", "empty.toml"]);
+    assert_eq!(text, "empty.toml is empty, which is valid and means: scheme last-pq, no protected flows\n");
     let rule =
         |condition| format!("[[protect]]\nname = \"vr\"\nmatch = \"{condition}\"\nlatency = \"20 ms\"\n");
     std::fs::write(place.path("agent.toml"), rule("udp dport 9944")).expect("written");

@@ -161,7 +161,7 @@ pub(crate) fn tails(chart: &Tails) -> Option<String> {
 pub(crate) fn panels(chart: &Panels) -> Vec<String> {
     let all = || chart.panels.iter().flat_map(|(line, _)| points(line));
     let upper = chart.panels.iter().flat_map(|(_, band)| band).map(|(_, _, high)| *high);
-    let heights = all().map(|(_, y)| y).chain(upper).chain(chart.level.iter().map(|(_, level)| *level));
+    let heights = all().map(|(_, y)| y).chain(upper).chain(chart.levels.iter().flatten().copied());
     let (Some(across), Some((_, highest))) = (ends(all().map(|(x, _)| x)), ends(heights)) else {
         return Vec::new();
     };
@@ -182,8 +182,8 @@ pub(crate) fn panels(chart: &Panels) -> Vec<String> {
             let below = band.iter().rev().map(|(across, low, _)| (x.place(*across), y.place(*low)));
             svg.shape(&format!("band {}", series(number)), above.chain(below));
         }
-        if let Some((_, level)) = &chart.level {
-            let at = y.place(*level);
+        if let Some(level) = chart.levels.get(number).copied().flatten() {
+            let at = y.place(level);
             svg.path("level", [(area.left, at), (area.right, at)]);
         }
         draw(&mut svg, number, line, (&x, &y));
@@ -200,7 +200,8 @@ mod tests {
     fn a_point_alone_is_seen() {
         let points = vec![Some((0.0, 1.0)), None, Some((2.0, 1.0)), Some((3.0, 2.0)), Some((4.0, 2.0))];
         let line = Line { name: "a".to_owned(), points };
-        let drawn = panels(&Panels { y: "y".to_owned(), panels: vec![(line, Vec::new())], level: None });
+        let drawn =
+            panels(&Panels { y: "y".to_owned(), panels: vec![(line, Vec::new())], levels: Vec::new() });
         let paths: Vec<&str> = drawn[0].split("<polyline class=\"line\" points=\"").skip(1).collect();
         let counts =
             paths.iter().map(|path| path.split('"').next().map_or(0, |points| points.split(' ').count()));
@@ -213,7 +214,7 @@ mod tests {
             |name: &str| Line { name: name.to_owned(), points: vec![Some((0.0, 1.0)), Some((1.0, 2.0))] };
         let drawn = |count: usize| {
             let all = (0..count).map(|_| (line("a"), crate::chart::Band::new())).collect();
-            panels(&Panels { y: "y".to_owned(), panels: all, level: None })
+            panels(&Panels { y: "y".to_owned(), panels: all, levels: Vec::new() })
         };
         // A style sheet that stretches neither shows both at their own size.
         assert!(drawn(1)[0].contains("viewBox=\"0 0 480 200\" width=\"480\""), "{}", drawn(1)[0]);

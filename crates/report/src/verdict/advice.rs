@@ -8,7 +8,7 @@ use super::bottleneck::{Subject, subject};
 use super::health::{of_station, offer};
 use super::measure::Measure;
 use super::rules::{HALVED, Rule, SHAPER, SHORTER, SLOW_STATION, STAGE, WIRE_FULL, WORTH};
-use super::{Cause, listed, median};
+use super::{Cause, listed, median, percent};
 use crate::comparison::{Comparison, SchemeRuns, is_transfer};
 use crate::grid::number;
 use crate::groups::Group;
@@ -273,6 +273,19 @@ impl Change {
         }
     }
 
+    /// The share of its goodput that each flow loses which is limited.
+    fn costs(&self, subject: &Subject<'_>) -> Vec<String> {
+        let Self::Limits { limits } = self else { return Vec::new() };
+        let cost = |limit: &Limit| {
+            let comparison = subject.comparison;
+            let group = comparison.flows.all().iter().find(|group| group.members == limit.flows)?;
+            let goodput = comparison.middle(subject.scheme, group, &|flow| Some(flow.goodput_mbps))?;
+            let lost = 1.0 - limit.rate.as_mbps_f64() / goodput.median;
+            (lost > 0.0).then(|| format!("{} {}", limit.entry, percent(lost)))
+        };
+        limits.iter().filter_map(cost).collect()
+    }
+
     /// Arguments of `--set`.
     fn sets(&self) -> Vec<String> {
         match self {
@@ -306,8 +319,17 @@ impl Change {
             if written.is_empty() { String::new() } else { format!(" ({})", written.concat().trim()) };
         // Programs that are emulated run again with the same command only.
         let tried = if subject.comparison.is_emulated() { "" } else { "; compare --why runs it" };
-        let sentence =
-            format!("To {verb} the {figure} of {} try {}{written}{tried}.", subject.name(), self.words());
+        let costs = self.costs(subject);
+        let costs = if costs.is_empty() {
+            String::new()
+        } else {
+            format!(", which costs {}", listed(&costs, MOST_NAMES))
+        };
+        let sentence = format!(
+            "To {verb} the {figure} of {} try {}{written}{costs}{tried}.",
+            subject.name(),
+            self.words()
+        );
         Advice { change: self, scheme: subject.scheme.name.clone(), figure, rule: rule.name, sets, sentence }
     }
 }
@@ -369,6 +391,9 @@ mod tests {
         let queue = [8.0, 20.0, 1.0, 1.0, 1.0, 1.0];
         let halved = advised(made(queue), Site::default());
         assert_eq!(halved[0].sets, ["flow.download.limit=95 Mbit/s"]);
+        let cost =
+            "(--set 'flow.download.limit=95 Mbit/s'), which costs download 50 %; compare --why runs it.";
+        assert!(halved[0].sentence.ends_with(cost), "{}", halved[0].sentence);
         let shared = Site { is_shared: true, ..Site::default() };
         let own = |airtime| made(queue).air(0.9, 0.1).station("phone", airtime, 10.0, 0.1, 100.0);
         assert_eq!(advised(own(0.44), shared.clone())[0].change, Change::OtherChannel);

@@ -157,8 +157,7 @@ impl Subject<'_> {
         }
         let [wired, queueing, contention, airtime, retries, reordering] = stages;
         // Without a bottleneck of the wire, or without facts, all of it is distance.
-        let delay =
-            self.comparison.facts.flow(&self.flow.name).map_or(wired, |flow| flow.delay.as_millis_f64());
+        let delay = self.comparison.wire_delay(self.group).map_or(wired, airbound_units::Span::as_millis_f64);
         let distance = if self.wire_mbps().is_some() { wired.min(delay) } else { wired };
         let queue =
             if self.flow.direction == Direction::Downlink { Cause::Queue } else { Cause::StationQueue };

@@ -6,7 +6,7 @@ use super::judged::{Choice, Judged, empty, named};
 use super::keep::{DemandResult, Keeping, worst_played};
 use super::rules::{CHOICE, EQUAL, SPOILED};
 use super::{listed, percent, plain};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, SchemeRuns};
 use crate::grid::number;
 
 /// Names in one list.
@@ -19,6 +19,7 @@ pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
         comparison.schemes.iter().map(|scheme| Judged::of(comparison, scheme)).collect();
     bitrate::add(comparison, &mut schemes);
     let mut choice = match schemes.as_slice() {
+        [only] if only.keeping.is_none() => plain::alone(comparison, focus)?,
         [only] => alone(only)?,
         _ if schemes.iter().any(|judged| judged.keeping.is_some()) => by_demand(comparison, &schemes)?,
         _ => plain::choice(comparison, focus, &schemes)?,
@@ -27,6 +28,7 @@ pub(super) fn choice(comparison: &Comparison) -> Option<Choice> {
         choice.lines.insert(0, std::mem::replace(&mut choice.sentence, sentence));
     }
     choice.schemes = schemes;
+    choice.lines.extend(utilities(comparison, &choice));
     if let Some(scheme) = choice.scheme.as_deref() {
         choice.lines.extend(spoiled(comparison, scheme));
         choice.lines.extend(restrictions(comparison, scheme));
@@ -271,6 +273,21 @@ fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
     Some(format!("Nothing is playable: {under}{share} {what} of {} are late or lost.", group.name))
 }
 
+/// The utility of a session with demands under the choice beside the best.
+fn utilities(comparison: &Comparison, choice: &Choice) -> Option<String> {
+    let chosen = choice.scheme.as_deref().filter(|_| choice.by == "demand")?;
+    fn utility(scheme: &SchemeRuns) -> Option<(&str, f64)> {
+        let value = scheme.spread(|summary| Some(summary.session.as_ref()?.utility))?;
+        Some((scheme.name.as_str(), value.median))
+    }
+    let all: Vec<(&str, f64)> = comparison.schemes.iter().filter_map(utility).collect();
+    let own = all.iter().find(|(name, _)| *name == chosen)?;
+    let best = all.iter().reduce(|best, one| if one.1 > best.1 { one } else { best })?;
+    let best =
+        if best.1 > own.1 { format!(", at most {} ({})", number(best.1), best.0) } else { String::new() };
+    Some(format!("Utility of the session: {}{best}.", number(own.1)))
+}
+
 /// The share of frames that are late or lost under the choice, where it is one that a user sees.
 fn spoiled(comparison: &Comparison, scheme: &str) -> Option<String> {
     let runs = comparison.schemes.iter().find(|known| known.name == scheme)?;
@@ -472,7 +489,19 @@ mod tests {
         let missed = chosen(&compared(vec![made("linux", 27.0, 100.0)], "vr", "linux"));
         assert_eq!(missed.sentence, "linux does not keep the demand of vr: vr 27.0 of 20 ms.");
         let none = compared(vec![Made::new("linux", 1).call(9.0)], "call", "linux");
-        assert_eq!(none.verdict().choice, None);
+        let none = chosen(&none);
+        assert_eq!((none.scheme, none.keeping), (None, None));
+        assert_eq!(none.sentence, "Under linux the p95 of call is 9.00 ms at 2.00 Mb/s.");
+        let of = |made: Made, flow: &str| chosen(&compared(vec![made], flow, "linux")).sentence;
+        let made = Made::new("linux", 1).call(9.0).download(80.0);
+        assert_eq!(of(made.clone(), "download"), "Under linux the goodput of download is 80.0 Mb/s.");
+        let lossy = made.clone().loss("call", 0.3);
+        assert_eq!(of(lossy, "call"), "Under linux the p95 of call is 9.00 ms at 2.00 Mb/s; 30 % are lost.");
+        let video = made.stalls("call", 0.25);
+        assert_eq!(
+            of(video, "call"),
+            "Under linux 25 % of the frames of call are late or lost at 2.00 Mb/s."
+        );
     }
 
     #[test]

@@ -131,6 +131,11 @@ impl Comparison {
     /// The verdict.
     #[must_use]
     pub fn verdict(&self) -> Answer {
+        if self.is_idle() {
+            let sentence = "No program sent anything over the air: nothing is judged.".to_owned();
+            let choice = Some(Choice { sentence, ..judged::empty(None, "nothing") });
+            return Answer { choice, ..Answer::default() };
+        }
         let choice = choice::choice(self);
         let chosen = choice.as_ref().and_then(|choice| choice.scheme.as_deref());
         let chosen = chosen.or(self.baseline.as_deref());

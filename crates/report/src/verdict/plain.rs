@@ -5,8 +5,9 @@ use super::judged::{Choice, Judged, empty, named};
 use super::listed;
 use super::measure::{Measure, Ranked, able, ends, rank, tied};
 use super::percent;
-use super::rules::{LITTLE, SPOILED};
+use super::rules::{LITTLE, LOSES, SPOILED};
 use crate::comparison::{Comparison, is_adaptive};
+use crate::grid::number;
 use crate::groups::Group;
 
 /// Names in one list.
@@ -92,6 +93,30 @@ pub(super) fn choice(comparison: &Comparison, flow: &Group, judged: &[Judged]) -
         lines.push(format!("Left out: {}.", refused.join("; ")));
     }
     Some(Choice { scheme: Some(chosen.scheme.name.clone()), sentence, lines, ..empty(None, measure.name()) })
+}
+
+/// The figure of the flow in focus under a single scheme.
+pub(super) fn alone(comparison: &Comparison, flow: &Group) -> Option<Choice> {
+    let scheme = comparison.schemes.first()?;
+    let measure = Measure::for_flow(comparison, flow);
+    let value = scheme.spread(|summary| measure.of(comparison, summary, flow));
+    let goodput = scheme.spread(|summary| comparison.goodput_of(summary, flow))?.median;
+    let lost = scheme.spread(|summary| comparison.mean_of(summary, flow, &|flow| flow.loss_rate));
+    let lost = lost.map(|lost| lost.median).filter(|lost| 100.0 * lost > LOSES.threshold);
+    let (name, rate) = (&flow.name, format!("at {} Mb/s", number(goodput)));
+    let figure = match (measure, value.map(|value| value.median)) {
+        (_, None) => format!("{name} gets nothing"),
+        (Measure::Utility, Some(utility)) => format!("the utility of the session is {}", number(utility)),
+        (Measure::Missed, Some(share)) => {
+            format!("{} of the frames of {name} are late or lost {rate}", percent(share))
+        }
+        (Measure::Goodput, Some(_)) => format!("the goodput of {name} is {} Mb/s", number(goodput)),
+        (_, Some(ms)) => {
+            let lost = lost.map(|lost| format!("; {} are lost", percent(lost)));
+            format!("the p95 of {name} is {} ms {rate}{}", number(ms), lost.unwrap_or_default())
+        }
+    };
+    Some(Choice { sentence: format!("Under {} {figure}.", scheme.name), ..empty(None, measure.name()) })
 }
 
 fn missing(share: String) -> String {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use airbound_record::{
-    AirSummary, DemandSummary, Direction, EmulationSummary, FlowSummary, Jain, LatencyStats, Lateness,
-    PacketCounts, Scheme, StationSummary, Summary,
+    AirSummary, ApplicationFlow, DemandSummary, Direction, EmulationSummary, FlowSummary, Jain, LatencyStats,
+    Lateness, PacketCounts, Scheme, StationSummary, Summary,
 };
 
 use crate::comparison::Comparison;
@@ -155,7 +155,7 @@ impl Made {
             processors: 0.5,
             spinning: 0.25,
             system: None,
-            flows: Vec::new(),
+            flows: vec![ApplicationFlow { name: "program".to_owned(), ..Default::default() }],
         });
         self
     }

@@ -43,6 +43,8 @@ pub struct Outlook {
     pub demand: Demand,
     /// Its station.
     pub station: String,
+    /// The key of the scenario for its demand.
+    pub key: String,
     /// Payload rate of its source.
     pub rate: BitRate,
     /// The median PHY rate of its exchanges; zero without any.
@@ -147,6 +149,7 @@ fn outlooks(model: &Model<'_>, held: &Held) -> Vec<Outlook> {
     each.map(|((wanted, estimate), target)| Outlook {
         demand: wanted.demand.clone(),
         station: wanted.subject.flow.station.clone(),
+        key: wanted.subject.key(),
         // A session's is what arrived.
         rate: if wanted.subject.has_rate() {
             wanted.rate

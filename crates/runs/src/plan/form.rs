@@ -1,10 +1,12 @@
 //! The output of a plan: sentences, and the stable form of `--json`.
 
+use std::collections::BTreeMap;
+
 use airbound_units::Span;
 use serde::Serialize;
 
-use super::answer::{Answer, MOST_HEADROOM, Plan};
-use super::search::DELIVERED;
+use super::answer::{Answer, MOST_HEADROOM, Outlook, Plan};
+use super::search::{DELIVERED, STEPS};
 
 /// Output of `airbound plan --json`: keys with their units, as in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,6 +139,37 @@ impl Plan {
         }
     }
 
+    /// The answer in a word: "about" if half of the runs give the other one.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        if self.is_close { "about" } else { self.answer.name() }
+    }
+
+    /// The way to ask for demands that are shorter than what the scenario leaves; `None` if none is.
+    fn asking(&self) -> Option<String> {
+        // By less than a step of the grid it is what a comparison asks for anyway.
+        let is_shorter = |outlook: &&Outlook| outlook.target.mul_f64(libm::exp2(1.0 / STEPS)) <= outlook.left;
+        let mut asked: BTreeMap<&str, &Outlook> = BTreeMap::new();
+        for outlook in self.demands.iter().filter(is_shorter) {
+            let least = asked.entry(&outlook.key).or_insert(outlook);
+            if outlook.target < least.target {
+                *least = outlook;
+            }
+        }
+        let set = |(key, outlook): (&str, &Outlook)| {
+            let latency = format!("{:.1} ms", outlook.target.as_millis_f64());
+            match outlook.demand.percentile {
+                95.0 => format!(" --set '{key}={latency}'"),
+                percentile => {
+                    format!(" --set '{key}={{ latency = \"{latency}\", percentile = {percentile} }}'")
+                }
+            }
+        };
+        let sets: String = asked.into_iter().map(set).collect();
+        (!sets.is_empty())
+            .then(|| format!("so: compare --schemes last-pq{sets}; it judges by that demand, too"))
+    }
+
     /// The answer and the recommendations, one sentence per line.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
@@ -156,7 +189,8 @@ impl Plan {
                     }
                 });
                 lines.push(format!(
-                    "yes: all demands can be met; {} of the airtime is left{}",
+                    "{}: all demands can be met; {} of the airtime is left{}",
+                    self.word(),
                     percent(1.0 - self.load),
                     more.unwrap_or_default()
                 ));
@@ -164,6 +198,7 @@ impl Plan {
                     format!("{:.1} ms for {}", outlook.target.as_millis_f64(), outlook.demand.flow)
                 });
                 lines.push(format!("ask LAST-PQ to hold {}", each.collect::<Vec<_>>().join(" and ")));
+                lines.extend(self.asking());
             }
             Answer::No if self.load > 1.0 => lines.push(format!(
                 "no: the demanding flows alone need {} of the airtime; {} is missing",
@@ -193,8 +228,7 @@ impl Plan {
             }
         }
         if self.is_close {
-            lines
-                .push("this is close: half of its runs say otherwise; compare --seeds 20 decides".to_owned());
+            lines.push("half of the runs say otherwise; compare --seeds 20 decides".to_owned());
         }
         if !self.relax.is_empty() {
             let each = self.relax.iter().map(|relaxed| {

@@ -19,7 +19,7 @@ const SEARCH_DRAWS: usize = 2;
 const SEARCH_MET: f64 = 1.1;
 /// Shortest demand that LAST-PQ is given, and the steps in which the model lowers one, of a doubling each.
 const SHORTEST: Span = Span::from_millis(2);
-const STEPS: f64 = 4.0;
+pub(super) const STEPS: f64 = 4.0;
 /// Number of packets that a draw may have over one that was made, in deciding that the next ones cannot turn a result.
 const MORE_PACKETS: f64 = 1.25;
 

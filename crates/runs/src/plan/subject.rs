@@ -35,6 +35,12 @@ impl Subject {
         self.client.is_none()
     }
 
+    /// The key of the scenario for its demand, which is that of its entry.
+    pub(super) fn key(&self) -> String {
+        let table = if self.client.is_some() { "session.client" } else { "flow" };
+        format!("{table}.{}.demand", self.flow.group)
+    }
+
     /// Gives it a demand in the scenario that it was found in.
     pub(super) fn demand(&self, scenario: &mut Scenario, demand: Demand) {
         let demand = Some(DemandSchedule::always(demand));

@@ -175,7 +175,7 @@ impl Grid {
         refuse_twice(&top, &design, &fixed)?;
         let scenario =
             top.required_text("scenario", "name a scenario file, or one that comes with airbound")?;
-        let grid = Self {
+        let mut grid = Self {
             name: Path::new(file)
                 .file_stem()
                 .map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned()),
@@ -193,6 +193,9 @@ impl Grid {
         };
         // What the grid leaves open is that of the scenario, as it is in the first cell.
         let first = grid.scenario_of(0).map_err(|error| at_the_grid(&top, error))?;
+        if first.session.is_some() && top.texts("metrics")?.is_none() {
+            grid.metrics.extend(Metric::find("session_utility"));
+        }
         let schemes = read_schemes(&top, &first)?;
         if grid.design.cells().saturating_mul(schemes.len()) > MOST_POINTS {
             let (cells, schemes) = (grid.design.cells(), schemes.len());

@@ -1,6 +1,6 @@
 //! Metrics that are kept of each run: the figures of its summary, flow by flow.
 
-use airbound_record::{FlowSummary, LatencyStats, StationSummary, Summary, rounded};
+use airbound_record::{FlowSummary, LatencyStats, StationSummary, Summary, UserSummary, rounded};
 use airbound_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,12 @@ struct Facts<'a> {
 impl Facts<'_> {
     fn rtt(&self) -> LatencyStats {
         self.flow.rtt_ms.unwrap_or_default()
+    }
+
+    /// The user of a session that the flow is of.
+    fn user(&self) -> Option<&UserSummary> {
+        let mut users = self.summary.session.iter().flat_map(|session| &session.users);
+        users.find(|user| matches!(self.flow.name.strip_prefix(&user.name), Some(" down" | " up")))
     }
 
     fn frame(&self) -> LatencyStats {
@@ -91,6 +97,10 @@ pub(crate) const METRICS: &[Metric] = metrics![
     "air_collision_rate", "", false, LESS, "of the run: collided transmissions", |f| f.summary.air.collision_rate;
     "jain_goodput", "", false, MORE, "of the run: Jain's index of the flows' goodput", |f| f.summary.jain.goodput;
     "jain_airtime", "", false, MORE, "of the run: Jain's index of the stations' airtime", |f| f.summary.jain.airtime;
+    "user_qoe", "", false, MORE, "sessions: QoE of the flow's client, 0 to 1", |f| f.user().map(|user| user.qoe);
+    "session_mean_qoe", "", false, MORE, "of the run: weighted mean QoE of a session", |f| Some(f.summary.session.as_ref()?.mean_qoe);
+    "session_fairness", "", false, MORE, "of the run: fairness of a session", |f| Some(f.summary.session.as_ref()?.fairness);
+    "session_utility", "", false, MORE, "of the run: utility of a session", |f| Some(f.summary.session.as_ref()?.utility);
     "duration_s", "s", false, None, "of the run: measured time", |f| Some(f.summary.duration_s);
 ];
 

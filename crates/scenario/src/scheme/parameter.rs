@@ -2,7 +2,7 @@
 
 use crate::error::ScenarioError;
 use crate::node::{Node, Value};
-use crate::section::Section;
+use crate::section::{Section, nearest};
 
 /// The error for a problem with the parameters in `table`, which is the value of `key` in `section`. `check` judges parameters.
 pub(super) fn wrong(
@@ -28,7 +28,12 @@ pub(super) fn wrong(
     let blamed = blamed(parameters, problem, check);
     match blamed.as_ref().and_then(|(name, allowed)| Some((name, table.get(name)?, allowed))) {
         Some((name, node, allowed)) => {
-            table.wrong(name, format!("is {}; allowed is {allowed}", node.value.describe()))
+            let near = match &node.value {
+                Value::Text(text) => nearest(text, words(allowed)),
+                _ => None,
+            };
+            let near = near.map_or(String::new(), |name| format!("did you mean {name}? "));
+            table.wrong(name, format!("is {}; {near}allowed is {allowed}", node.value.describe()))
         }
         None => section.wrong(key, format!("is wrong: {problem}")),
     }
@@ -57,6 +62,13 @@ fn blamed(
     let choices = check(asked).err().filter(|problem| problem.contains("unknown variant"));
     let allowed = choices.as_deref().and_then(allowed).or_else(|| allowed(problem))?;
     Some((name.clone(), allowed))
+}
+
+/// The values in "one of a, b" and "a or b".
+fn words(allowed: &str) -> impl Iterator<Item = &str> {
+    let is_list = allowed.starts_with("one of") || allowed.contains(" or ");
+    let words = allowed.split([' ', ',', '`']).filter(|word| !["", "one", "of", "or"].contains(word));
+    words.filter(move |_| is_list)
 }
 
 /// The values that the reader's sentence allows.

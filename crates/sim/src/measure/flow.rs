@@ -65,6 +65,8 @@ pub(crate) struct FlowMeter {
     whole_run: PacketTotals,
     measured: PacketTotals,
     offered: ByteCount,
+    /// Whether its source says what it wants to send; a transfer without a limit does not, and what arrives counts.
+    has_offer: bool,
     goodput: ByteCount,
     pub(super) latency: FlowLatency,
     /// Latency from entering the queue to the acknowledgement, LAST-PQ's latency.
@@ -100,6 +102,7 @@ impl FlowMeter {
             whole_run: PacketTotals::default(),
             measured: PacketTotals::default(),
             offered: ByteCount::ZERO,
+            has_offer: false,
             goodput: ByteCount::ZERO,
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
@@ -229,6 +232,7 @@ impl FlowMeter {
     #[inline]
     pub(super) fn on_offered(&mut self, bytes: ByteCount, measured: bool) {
         self.window.offered += bytes;
+        self.has_offer = true;
         if measured {
             self.offered += bytes;
         }
@@ -465,7 +469,7 @@ impl FlowMeter {
         let row = SeriesRow {
             window_start: start,
             flow: number,
-            offered_mbps: mbps(window.offered),
+            offered_mbps: mbps(if self.has_offer { window.offered } else { window.goodput }),
             goodput_mbps: mbps(window.goodput),
             latency_p50_ms: quantile(0.5),
             latency_p95_ms: quantile(0.95),

@@ -73,11 +73,15 @@ impl Meters {
         &mut self.flows[id.0 as usize]
     }
 
-    /// Notes a packet sent by an endpoint.
+    /// Notes a packet sent; a datagram is what its source wanted to send.
     #[inline]
     pub(crate) fn on_sent(&mut self, packet: &Packet) {
         let measured = packet.sent >= self.measured_from;
-        self.flow(packet.flow).on_sent(packet, measured);
+        let flow = self.flow(packet.flow);
+        flow.on_sent(packet, measured);
+        if packet.kind.is_datagram() {
+            flow.on_offered_packet(packet, measured);
+        }
     }
 
     /// Notes bytes written by an application.
@@ -360,10 +364,6 @@ impl IngressObserver for Meters {
     #[inline]
     fn on_sent(&mut self, packet: &Packet, lost: bool) {
         Self::on_sent(self, packet);
-        if packet.kind.is_datagram() {
-            let measured = packet.sent >= self.measured_from;
-            self.flow(packet.flow).on_offered_packet(packet, measured);
-        }
         if lost {
             self.on_dropped(packet.sent, packet, DropReason::Wire);
         }
