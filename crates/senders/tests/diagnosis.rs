@@ -101,7 +101,7 @@ fn late_probes_in_scans_are_those_of_scans() {
 
 #[test]
 fn who_sleeps_waits_after_a_pause_only() {
-    let sleeps = |ms: f64| Some(if ms > 22_500.0 { 2.0 + 102.4 - ms % 102.4 } else { 2.0 });
+    let sleeps = |ms: f64| Some(if ms > 20_000.0 { 2.0 + 102.4 - ms % 102.4 } else { 2.0 });
     let mut seen = probed(sleeps, quick);
     says(&seen, Cause::Sleep);
     seen.power_save = Some(false);
@@ -127,6 +127,43 @@ fn counters_tell_causes_of_the_air_apart() {
     says(&with(late(), counted(-50.0, 0.1, 0.2, 0.1)), Cause::Unknown);
     // Nothing answers on a full channel.
     says(&with(probed(|_| None, |_| None), counted(-50.0, 0.1, 0.9, 0.0)), Cause::Contention);
+}
+
+/// Counters each second, with a signal that swings by `swing` dB in each direction.
+fn swinging(seen: Observations, swing: f64, retries: f64) -> Observations {
+    let counters = (0..=30_u32).map(|second| {
+        let part = f64::from(second) / 30.0;
+        let up = if second % 2 == 0 { swing } else { -swing };
+        let all = counted(-50.0 + up, retries, 0.2, 0.1);
+        let some = |whole: Option<u64>| whole.map(|whole| (part * whole as f64) as u64);
+        let time = |whole: Option<Span>| whole.map(|whole| whole.mul_f64(part));
+        Counters {
+            at: at(f64::from(second)),
+            sent: some(all.sent),
+            retries: some(all.retries),
+            on_channel: time(all.on_channel),
+            busy: time(all.busy),
+            own: time(all.own),
+            ..all
+        }
+    });
+    Observations { counters: counters.collect(), ..seen }
+}
+
+#[test]
+fn fades_of_a_good_link_are_no_fault() {
+    let late = || probed(now_and_then(30), now_and_then(30));
+    let found = says(&swinging(late(), 3.0, 0.4), Cause::Healthy);
+    assert!(found.sentence.ends_with("as the signal fades by 3 dB."), "{}", found.sentence);
+    // Somebody minds; the signal rests; more retries than rate control settles for in fades; more late probes than fades explain; loss.
+    let stuttering = Observations { stutters: true, ..swinging(late(), 3.0, 0.4) };
+    let found = says(&stuttering, Cause::Retries);
+    assert!(found.sentence.starts_with("Frames fail as the signal fades by 3 dB"), "{}", found.sentence);
+    says(&swinging(late(), 1.0, 0.4), Cause::Retries);
+    says(&swinging(late(), 3.0, 0.6), Cause::Retries);
+    says(&swinging(probed(now_and_then(6), now_and_then(6)), 3.0, 0.4), Cause::Unknown);
+    let lossy = |ms: f64| now_and_then(30)(ms).filter(|time| *time < 10.0);
+    says(&swinging(probed(lossy, lossy), 3.0, 0.4), Cause::Retries);
 }
 
 #[test]

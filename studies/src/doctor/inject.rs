@@ -18,8 +18,7 @@ pub(super) struct Case {
     pub(super) scenario: String,
     pub(super) seed: u64,
     pub(super) side: Side,
-    /// Reports of the driver: median signal in dBm, scans, power save.
-    pub(super) signal: f64,
+    /// Reports of the driver: scans, power save.
     pub(super) scans: Vec<(Instant, Instant)>,
     pub(super) power_save: Option<bool>,
     /// Of this machine.
@@ -42,14 +41,8 @@ impl Case {
         let (standard, width) = draws.one_of(&[("ht", 20), ("ht", 40), ("vht", 40), ("vht", 80), ("he", 80)]);
         let is_weak = cause == Cause::WeakSignal;
         let distance = if is_weak { draws.around(25.0, 60.0) } else { draws.around(1.5, 7.0) };
-        // Fading delays up to 6 % of the probes by a frame of 60 Hz, which is no healthy link and no fault of a program.
         let calm = draws.one_of(&["\"none\"", CALM]);
-        let fading = match cause {
-            Cause::WeakSignal => "\"rayleigh\"",
-            Cause::Healthy | Cause::Program => "\"none\"",
-            _ => calm,
-        };
-        let signal = 16.0 - 46.6777 - 30.0 * libm::log10(distance);
+        let fading = if is_weak { "\"rayleigh\"" } else { calm };
         let delay = draws.around(2.0, 20.0);
         let far_loss = if cause == Cause::Wire { draws.around(0.02, 0.1) } else { 0.0005 };
         let far_jitter =
@@ -107,7 +100,7 @@ impl Case {
             Cause::Sleep => {
                 let wake =
                     if side == Side::Station { "u-apsd" } else { draws.one_of(&["u-apsd", "null-frame"]) };
-                let timeout = draws.around(20.0, 200.0);
+                let timeout = draws.around(20.0, 500.0);
                 let timeout =
                     if wake == "u-apsd" { String::new() } else { format!(", timeout = \"{timeout:.0} ms\"") };
                 let interval = draws.one_of(&[1, 1, 2, 3]);
@@ -182,7 +175,7 @@ impl Case {
             DURATION + 2
         );
         let wire = (millis(2.0 * delay), millis(far_jitter), far_loss);
-        Self { scenario, seed: 1 + number, side, signal, scans, power_save, stalls, unread, stutters, wire }
+        Self { scenario, seed: 1 + number, side, scans, power_save, stalls, unread, stutters, wire }
     }
 }
 

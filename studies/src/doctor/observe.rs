@@ -7,6 +7,7 @@ use airbound_scenario::{Overrides, Scenario};
 use airbound_senders::diagnosis::{Counters, Observations, Probe, Side, schedule};
 use airbound_sim::{Event, Events, Observer, Passed, Plugins, Reach, Run};
 use airbound_units::{ByteCount, Instant, Span};
+use airbound_wifi::error::noise_floor;
 
 use super::inject::{Case, DURATION};
 use crate::TrialError;
@@ -81,7 +82,7 @@ pub(super) fn observe(case: &Case) -> Result<Observations, TrialError> {
         side: case.side,
         near: stalled(near),
         far: stalled(far),
-        counters: counters(case, &air, me),
+        counters: counters(case, &air, me, &signals(&scenario, case.seed)),
         scans: case.scans.clone(),
         power_save: case.power_save,
         stalls: case.stalls.clone(),
@@ -174,8 +175,17 @@ fn held(probe: Probe, stalls: &[(Instant, Span)]) -> Probe {
     Probe { sent: probe.sent, round_trip: Some(read.since(probe.sent)) }
 }
 
+/// Signal of the last frame at each second, in the whole dBm of a driver.
+fn signals(scenario: &Scenario, seed: u64) -> Vec<Option<f64>> {
+    let Some(me) = scenario.stations.first() else { return Vec::new() };
+    let link = me.propagation(&scenario.air, &scenario.access_point.path, seed, 0);
+    let noise = noise_floor(me.width, scenario.air.noise_figure).value();
+    let at = |second| Instant::ZERO + Span::from_secs(second);
+    (0..=DURATION).map(|second| Some((noise + link.snr(at(second))?.value()).round())).collect()
+}
+
 /// Counters once a second.
-fn counters(case: &Case, air: &Air, me: u16) -> Vec<Counters> {
+fn counters(case: &Case, air: &Air, me: u16, signals: &[Option<f64>]) -> Vec<Counters> {
     let is_access_point = case.side == Side::AccessPoint;
     let sender = if is_access_point { ACCESS_POINT } else { me };
     let own = |row: &TxopRow| match case.side {
@@ -186,10 +196,10 @@ fn counters(case: &Case, air: &Air, me: u16) -> Vec<Counters> {
     let mut txops = air.txops.clone();
     txops.sort_by_key(|row| row.start);
     let mut all = Vec::new();
-    let mut sum = Counters { signal: Some(case.signal), ..Counters::default() };
+    let mut sum = Counters::default();
     let (mut sent, mut retries, mut busy, mut own_time) = (0, 0, Span::ZERO, Span::ZERO);
     let (mut free_from, mut place) = (Instant::ZERO, 0);
-    for second in 0..=DURATION {
+    for (second, signal) in (0..).zip(signals) {
         sum.at = Instant::ZERO + Span::from_secs(second);
         while let Some(row) = txops.get(place).filter(|row| row.start < sum.at) {
             place += 1;
@@ -203,6 +213,7 @@ fn counters(case: &Case, air: &Air, me: u16) -> Vec<Counters> {
         }
         let waits = air.packets.iter().filter(|(from, to)| *from <= sum.at && sum.at < *to).count() as u64;
         all.push(Counters {
+            signal: *signal,
             sent: Some(sent),
             retries: Some(retries),
             failed: None,

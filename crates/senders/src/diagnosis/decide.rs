@@ -1,6 +1,6 @@
 //! The cause: the first of the rules that holds, from what is known best to what is inferred.
 
-use super::figures::{FEWEST, Figures, HALF, RETRIES, SICK, WEAK};
+use super::figures::{FEWEST, Figures, HALF, SICK, WEAK};
 use super::series::share;
 use super::words::words;
 use super::{Cause, Diagnosis, Observations, Side};
@@ -40,11 +40,20 @@ impl Figures {
             self.own.is_some_and(|own| own >= HALF) || self.others.is_some_and(|others| others >= HALF);
         let is_beyond = self.beyond_count >= FEWEST && self.beyond >= SICK;
         let is_first = is_beyond && !is_busy && self.beyond >= MORE_OFTEN * late;
-        if near >= FEWEST && late >= SICK && !is_first {
+        let is_near = self.is_late() && !is_first;
+        if is_near {
             // Without a radio the near way is a wire, too.
-            return if seen.side == Side::Wired { Cause::Wire } else { self.of_the_air() };
+            if seen.side == Side::Wired {
+                return Cause::Wire;
+            }
+            match self.of_the_air() {
+                // Nothing is to be mended in these, as long as nobody minds.
+                Cause::Healthy if seen.stutters => return Cause::Retries,
+                Cause::Healthy => {}
+                cause => return cause,
+            }
         }
-        if is_beyond {
+        if is_beyond && !is_near {
             return Cause::Wire;
         }
         if self.stalled >= STALLED || seen.unread > 0 || seen.stutters {
@@ -53,7 +62,7 @@ impl Figures {
         Cause::Healthy
     }
 
-    /// The cause of late probes on the Wi-Fi link that neither scan nor sleep explains.
+    /// The cause of late probes on the Wi-Fi link that neither scan nor sleep explains; `Healthy` for the usual fading.
     fn of_the_air(&self) -> Cause {
         let closed = self.held >= HALF;
         if self.period.is_some() {
@@ -63,18 +72,25 @@ impl Figures {
         let retries = self.retries.unwrap_or(0.0);
         let is_weak = self.signal.is_some_and(|signal| signal <= WEAK);
         let is_contended = others >= HALF && others > own;
-        if is_weak && !(is_contended && retries < RETRIES) {
+        let is_retried = retries >= self.most_retries();
+        if is_weak && (is_retried || !is_contended) {
             return Cause::WeakSignal;
         }
         let waits = self.standing >= HALF || self.backlog.is_some_and(|share| share >= HALF);
-        if own > others && (own >= HALF || (waits && retries < RETRIES)) {
+        if own > others && own >= HALF {
             return Cause::Queue;
         }
         if is_contended {
             return Cause::Contention;
         }
+        if self.fades() {
+            return Cause::Healthy;
+        }
+        if own > others && waits && !is_retried {
+            return Cause::Queue;
+        }
         // What is lost on the air without a queue was given up after many tries.
-        if retries >= RETRIES || share(self.near.lost(), self.near.delays.len()) >= SICK && !waits {
+        if is_retried || share(self.near.lost(), self.near.delays.len()) >= SICK && !waits {
             return Cause::Retries;
         }
         if closed && self.episodes.iter().filter(|episode| episode.is_held).count() >= FEWEST {

@@ -19,6 +19,15 @@ pub(super) const RETRIES: f64 = 0.25;
 /// Weakest signal, dBm: 10 dB above the sensitivity of the lowest MCS (-82 dBm, 802.11-2020 table 19-18), since Rayleigh fading falls
 /// 10 dB below its mean for 10 % of the time.
 pub(super) const WEAK: f64 = -72.0;
+/// Standard deviation of the signal from which on it fades, dB: more than shadowing of a room at rest and readings in whole dB make; Rician
+/// fading with K = 6 dB has 3.3, Rayleigh 5.6.
+pub(super) const SWING: f64 = 2.0;
+/// Readings from which on their deviation says something.
+const READINGS: usize = 10;
+/// Share of late probes below which fading is the usual one of a good link: that of [`WEAK`].
+const FADED: f64 = 0.1;
+/// Late probes that waited for one moment, from which on the way was closed: fades let single frames through.
+const CLOSED: f64 = 2.0 / 3.0;
 /// Before and after a scan a radio tells its peer, and what waited is sent.
 const AROUND: Span = Span::from_millis(50);
 /// Sleeping delays differ from those of dense probes, which come every 10 ms and wake the radio.
@@ -44,6 +53,8 @@ pub(super) struct Figures {
     /// Late near probes in a standing queue.
     pub(super) standing: f64,
     pub(super) signal: Option<f64>,
+    /// Standard deviation of the signal, dB.
+    pub(super) swing: Option<f64>,
     /// Retries for each frame.
     pub(super) retries: Option<f64>,
     /// Time in which others, or this network, hold the channel.
@@ -81,6 +92,8 @@ impl Figures {
         let probed = seen.near.last().map_or(Span::ZERO, |last| last.sent.since(seen.near[0].sent));
         let stalled = stalls.iter().fold(Span::ZERO, |sum, (_, length)| sum + *length);
         let (others, own) = airtime(&seen.counters);
+        let signals = seen.counters.iter().filter_map(|counters| counters.signal);
+        let signals: Vec<f64> = signals.filter(|signal| signal.is_finite()).collect();
         Self {
             in_scans,
             on_beacons: near.on_beacons(ASLEEP),
@@ -89,7 +102,8 @@ impl Figures {
             period: Series::period(&episodes),
             episodes,
             standing: near.standing(),
-            signal: median(seen.counters.iter().filter_map(|counters| counters.signal)),
+            signal: median(&signals),
+            swing: deviation(&signals),
             retries: ratio(&seen.counters, |counters| counters.retries, |counters| counters.sent),
             others,
             own,
@@ -101,6 +115,31 @@ impl Figures {
             near,
             far,
         }
+    }
+
+    /// Whether so many near probes are late that a link is not well.
+    pub(super) fn is_late(&self) -> bool {
+        self.near.late() >= FEWEST && self.near.late_share() >= SICK
+    }
+
+    /// Whether the signal fades.
+    pub(super) fn swings(&self) -> bool {
+        self.swing.is_some_and(|swing| swing >= SWING)
+    }
+
+    /// Retries for each frame from which on they count: rate control settles for more where it follows fades.
+    pub(super) fn most_retries(&self) -> f64 {
+        if self.swings() { HALF } else { RETRIES }
+    }
+
+    /// Whether the late probes are those of the usual fading of a good link: few, hardly any lost, by no way that was closed and no queue.
+    pub(super) fn fades(&self) -> bool {
+        let is_few = self.near.late_share() < FADED && share(self.near.lost(), self.near.delays.len()) < SICK;
+        self.swings()
+            && is_few
+            && self.held < CLOSED
+            && self.standing < HALF
+            && self.retries.is_none_or(|retries| retries < HALF)
     }
 }
 
@@ -116,10 +155,18 @@ fn beyond(near: &Series, far: &Series) -> (usize, f64) {
 }
 
 /// The middle one.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
+}
+
+/// The standard deviation; `None` of few.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
+    (values.len() >= READINGS).then(|| (squares / count).sqrt())
 }
 
 /// Growth of one counter for each of another; `None` without growth.

@@ -33,13 +33,13 @@ use serde::Serialize;
 pub use decide::diagnose;
 
 /// Distance of dense probes of the near target: shorter than the shortest absence that counts (12 ms), and than the shortest time after
-/// which a radio falls asleep in Linux (100 ms, `dynamic_ps_timeout`). The far target has every second one.
+/// which a radio falls asleep (20 ms). The far target has every second one.
 const DENSE: Span = Span::from_millis(10);
-/// Distance of sparse probes: longer than that, than the 200 ms of other systems, and no multiple of the interval between beacons (102.4 ms).
-/// The two targets take turns at half of it: one's probe would wake a radio for the other's answer.
-const SPARSE: Span = Span::from_millis(450);
-/// Share of the time in which probes are sparse, at the end.
-const SPARSE_SHARE: f64 = 0.25;
+/// Distance of sparse probes. The two targets take turns at half of it, since one's probe would wake a radio for the other's answer: longer
+/// than the 500 ms after which mac80211's stations sleep (`wdev->ps_timeout`), and no multiple of the interval between beacons (102.4 ms).
+const SPARSE: Span = Span::from_millis(1100);
+/// Share of the time in which probes are sparse, at the end: three of the near target in 10 s.
+const SPARSE_SHARE: f64 = 1.0 / 3.0;
 
 /// One time of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Probe {
 pub struct Counters {
     /// When they were read.
     pub at: Instant,
-    /// Signal of the peer, dBm.
+    /// Signal of the peer's last frame, dBm.
     pub signal: Option<f64>,
     /// Frames sent to the peer, retries not counted.
     pub sent: Option<u64>,

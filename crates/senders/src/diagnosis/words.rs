@@ -2,7 +2,7 @@
 
 use airbound_units::Span;
 
-use super::figures::{Figures, HALF, RETRIES, SICK, WEAK, is_answered};
+use super::figures::{Figures, HALF, SICK, SWING, WEAK, is_answered};
 use super::series::Series;
 use super::{Cause, Diagnosis, Evidence, Observations, Side};
 
@@ -10,7 +10,7 @@ pub(super) fn words(cause: Cause, figures: &Figures, seen: &Observations) -> Dia
     Diagnosis {
         cause,
         sentence: sentence(cause, figures, seen),
-        advice: advice(cause, seen).to_owned(),
+        advice: advice(cause, figures, seen).to_owned(),
         evidence: evidence(figures, seen),
         missing: missing(seen),
     }
@@ -32,9 +32,13 @@ fn millis(span: Span) -> String {
 fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
     let known = |share: Option<f64>| share.map_or_else(|| "an unknown share".to_owned(), percent);
     let late = percent(figures.near.late_share());
+    let swing = figures.swing.unwrap_or(0.0);
     match cause {
         Cause::Healthy if figures.near.delays.is_empty() => {
             "Nothing is wrong on the way to the host.".to_owned()
+        }
+        Cause::Healthy if figures.is_late() => {
+            format!("No fault: {late} of the probes were late, as the signal fades by {swing:.0} dB.")
         }
         Cause::Healthy => format!("Nothing is wrong: {late} of the probes to the near end were late."),
         Cause::Scan => {
@@ -60,6 +64,10 @@ fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
                 known(figures.others)
             )
         }
+        Cause::Retries if figures.swings() => format!(
+            "Frames fail as the signal fades by {swing:.0} dB: {:.1} retries for each; {late} of the probes were late.",
+            figures.retries.unwrap_or(0.0)
+        ),
         Cause::Retries => format!(
             "Frames fail at a good signal: {:.1} retries for each; {late} of the probes were late.",
             figures.retries.unwrap_or(0.0)
@@ -94,8 +102,14 @@ fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
     }
 }
 
-const fn advice(cause: Cause, seen: &Observations) -> &'static str {
+fn advice(cause: Cause, figures: &Figures, seen: &Observations) -> &'static str {
     match (cause, seen.side) {
+        (Cause::Healthy, _) if figures.is_late() => {
+            "What moves between both ends makes a signal fade; if a program stutters now, start this again while it does, with --stutters."
+        }
+        (Cause::Retries, _) if figures.swings() => {
+            "Look for interference or a hidden sender, then for what moves between both ends: move one of them, or its antennas."
+        }
         (Cause::Healthy, _) => "If a program stutters now, start this again while it does, with --stutters.",
         (Cause::Scan, _) => {
             "Stop background scans while streaming: pin the network to its BSSID (NetworkManager: 802-11-wireless.bssid), and close network menus."
@@ -194,9 +208,14 @@ fn evidence(figures: &Figures, seen: &Observations) -> Vec<Evidence> {
     let optional = [
         ("signal", figures.signal.map(|signal| format!("{signal:.0} dBm")), format!("{WEAK:.0} dBm")),
         (
+            "deviation of the signal",
+            figures.swing.map(|swing| format!("{swing:.1} dB")),
+            format!("{SWING:.0} dB"),
+        ),
+        (
             "retries for each frame",
             figures.retries.map(|retries| format!("{retries:.2}")),
-            format!("{RETRIES:.1}"),
+            format!("{:.2}", figures.most_retries()),
         ),
         ("channel held by others", figures.others.map(percent), percent(HALF)),
         ("channel held by this network", figures.own.map(percent), String::new()),

@@ -153,7 +153,7 @@ impl Counted {
         };
         let counters = Counters {
             at: now(),
-            signal: peer.signal_average.or(peer.signal).map(f64::from),
+            signal: peer.signal.or(peer.signal_average).map(f64::from),
             sent: peer.sent_packets.map(u64::from),
             retries: peer.retries.map(u64::from),
             failed: peer.failed.map(u64::from),
