@@ -19,7 +19,7 @@ pub(super) fn part(runs: Runs<'_>) -> Part {
         };
         Place {
             name,
-            goodput: SCHEMES.map(|scheme| runs.goodput(&[scheme, name, "BBR", "300 s, 2 seeds"])),
+            goodput: SCHEMES.map(|scheme| runs.goodputs(&[scheme, name, "BBR", "300 s"])),
             fairness: [LAW, MINSTREL]
                 .map(|scheme| ["3 BBR", "3 videos"].map(|flows| fairness(scheme, flows))),
         }
@@ -49,8 +49,8 @@ fn median(sorted: &[f64]) -> Option<f64> {
 /// Measurements in one place.
 struct Place {
     name: &'static str,
-    /// Mb/s of one download, by [`SCHEMES`].
-    goodput: [Option<f64>; 4],
+    /// Mb/s of one download in each run, by [`SCHEMES`].
+    goodput: [Vec<f64>; 4],
     /// Jain's index, sorted, of downloads and of video, under Law and under Minstrel.
     fairness: [[Vec<f64>; 2]; 2],
 }
@@ -58,24 +58,31 @@ struct Place {
 impl Place {
     fn rows(&self) -> Vec<ClaimRow> {
         let row = |key| CLAIMS.row(key);
-        let [law, rivals @ ..] = self.goodput;
-        let [minstrel, llra, thompson] = rivals.map(|rival| law.zip(rival).map(|(law, rival)| law - rival));
-        let best = self.goodput.into_iter().flatten().reduce(f64::max);
+        let [law, rivals @ ..] = &self.goodput;
         let [law_jains, minstrel_jains] = &self.fairness;
         let less = |flows: usize| Some(median(&law_jains[flows])? - median(&minstrel_jains[flows])?);
-        vec![
-            row("bbr").with("rival", RIVALS[0]).measured(minstrel),
-            row("bbr").with("rival", RIVALS[1]).measured(llra),
-            row("bbr").with("rival", RIVALS[2]).measured(thompson),
-            row("bbr-best").measured(change(best, law)),
+        let bbr = RIVALS.iter().zip(rivals).map(|(name, rival)| {
+            row("bbr").with("rival", name).over(law.iter().zip(rival).map(|(law, rival)| law - rival))
+        });
+        let best = self.means().into_iter().flatten().reduce(f64::max);
+        let others = [
+            row("bbr-best").measured(change(best, self.means()[0])),
             row("fairness").with("flows", "under BBR").measured(less(0)),
             row("fairness").with("flows", "of video").measured(less(1)),
-        ]
+        ];
+        bbr.chain(others).collect()
+    }
+
+    /// The mean goodput of each scheme.
+    fn means(&self) -> [Option<f64>; 4] {
+        self.goodput
+            .each_ref()
+            .map(|runs| (!runs.is_empty()).then(|| runs.iter().sum::<f64>() / runs.len() as f64))
     }
 
     fn table(&self) -> Grid {
         let mut grid = CLAIMS.table("bulk", &[("place", self.name.to_owned())]);
-        for (scheme, (name, goodput)) in SCHEMES.iter().zip(self.goodput).enumerate() {
+        for (scheme, (name, goodput)) in SCHEMES.iter().zip(self.means()).enumerate() {
             let mut cells = vec![(*name).to_owned(), text(goodput)];
             for flows in 0..2 {
                 let jains = self.fairness.get(scheme).map_or(&[][..], |jains| &jains[flows]);
@@ -89,7 +96,7 @@ impl Place {
 
     fn charts(&self) -> [Chart; 2] {
         let place = [("place", self.name.to_owned())];
-        let goodput = self.goodput.map(|value| value.map(|value| Bar { value, ..Bar::default() }));
+        let goodput = self.means().map(|value| value.map(|value| Bar { value, ..Bar::default() }));
         let goodput = vec![("BBR".to_owned(), goodput.to_vec())];
         let bar = |jains: &Vec<f64>| {
             let range = (*jains.first()?, *jains.last()?);

@@ -6,7 +6,7 @@ use super::{CLAIMS, JUDGED, LAW, MINSTREL};
 use crate::papers::Part;
 use crate::papers::digest::Digest;
 
-/// Scheme, and what differs from the preset `hidden`.
+/// Scheme, and what differs from the judged place.
 const CASES: [(&str, &[&str]); 15] = [
     (MINSTREL, &[]),
     (MINSTREL, &["three layers of ath9k"]),

@@ -1,4 +1,4 @@
-//! Facts of the paper's place without Law, by which the preset `hidden` was chosen, beside the same of every preset. No run of this
+//! Facts of the paper's place without Law, by which the presets `hidden` and `distant` were chosen, beside the same of every preset. No run of this
 //! study has Law in it (docs/understand/office-channel.md).
 
 use std::collections::BTreeMap;
@@ -49,6 +49,8 @@ fn measured(runs: Runs<'_>, place: &str) -> BTreeMap<&'static str, Option<f64>> 
     let rivals = RIVALS.map(|rival| udp(&[rival]));
     let videos = RIVALS.map(|rival| runs.video(&[rival, place, "video", length]));
     let [a, b] = ["setting A", "setting B"].map(|path| udp(&[MINSTREL, path]));
+    // Sec. 2 measures an access point of ath9k.
+    let ath9k = udp(&[MINSTREL, "three layers of ath9k"]);
     let levels = LEVELS.map(|level| again_share(&runs.digest(&[MINSTREL, place, level, "120 s, 1 seed"])));
     let bbr = RIVALS.map(|rival| runs.goodput(&[rival, place, "BBR", "120 s, 1 seed"]));
     let [minstrel, llra, thompson] = &rivals;
@@ -59,21 +61,17 @@ fn measured(runs: Runs<'_>, place: &str) -> BTreeMap<&'static str, Option<f64>> 
     let over = |one: Option<f64>, other: Option<f64>| Some(one? / other.filter(|other| *other > 0.0)?);
     let runs_of_five = all(&|digest| digest.runs_per_second(5));
     let sent = |step: usize| {
-        let mean = |stage| minstrel.breakdown.get(step)?.mean_ms(stage);
+        let mean = |stage| ath9k.breakdown.get(step)?.mean_ms(stage);
         Some(mean(Stage::Contention)? + mean(Stage::Retries)? + mean(Stage::Airtime)?)
     };
     let levels: Vec<f64> = levels.into_iter().flatten().collect();
     BTreeMap::from([
-        ("queueing", minstrel.breakdown[SLOWEST].share(Stage::Queueing).map(|share| 100.0 * share)),
+        ("queueing", ath9k.breakdown[SLOWEST].share(Stage::Queueing).map(|share| 100.0 * share)),
         ("transmission", over(sent(SLOWEST), sent(0))),
-        (
-            "over-ten",
-            (minstrel.packets > 0).then(|| 1e3 * minstrel.over_ten as f64 / minstrel.packets as f64),
-        ),
+        ("over-ten", (ath9k.packets > 0).then(|| 1e3 * ath9k.over_ten as f64 / ath9k.packets as f64)),
         (
             "over-ten-time",
-            (minstrel.over_ten > 0)
-                .then(|| minstrel.over_ten_time.as_millis_f64() / minstrel.over_ten as f64),
+            (ath9k.over_ten > 0).then(|| ath9k.over_ten_time.as_millis_f64() / ath9k.over_ten as f64),
         ),
         ("loss-a", over(a.loss_rate(), minstrel.loss_rate())),
         ("loss-b", over(b.loss_rate(), minstrel.loss_rate())),

@@ -3,8 +3,8 @@
 
 use airbound_report::Bar;
 
-use super::measure::{Runs, Video, add, change, percent};
-use super::{CLAIMS, JUDGED, MINSTREL, PLACES, RIVALS, SCHEMES, length};
+use super::measure::{Runs, Video, add, change, changes, percent};
+use super::{CLAIMS, JUDGED, LAW, MINSTREL, PLACES, RIVALS, SCHEMES, length};
 use crate::papers::Part;
 use crate::papers::row::ClaimRow;
 
@@ -24,8 +24,6 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
     let all = PLACES
         .map(|place| (place, SCHEMES.map(|scheme| runs.video(&[scheme, place, "video", length(place)]))));
     let judged = all.iter().find(|(place, _)| *place == JUDGED);
-    let rows = judged.map(|(_, videos)| rows(videos)).unwrap_or_default();
-
     let mut grid = CLAIMS.table("frames", &[]);
     for (place, videos) in &all {
         for (scheme, video) in SCHEMES.iter().zip(videos) {
@@ -63,38 +61,45 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
         ((*name).to_owned(), late.map(|late| late.map(|value| Bar { value, ..Bar::default() })).collect())
     });
     charts.push(CLAIMS.bars("late-frames", &[], PLACES.map(str::to_owned).to_vec(), series.collect()));
-    Part { rows, chapter: CLAIMS.chapter("frames", vec![grid, changes], charts) }
+    Part { rows: rows(runs), chapter: CLAIMS.chapter("frames", vec![grid, changes], charts) }
 }
 
-fn rows([law, rivals @ ..]: &[Video; 4]) -> Vec<ClaimRow> {
+/// The claims, each over the runs of the judged place.
+fn rows(runs: Runs<'_>) -> Vec<ClaimRow> {
+    let each = |scheme: &str| runs.videos(&[scheme, JUDGED, "video", length(JUDGED)]);
+    let (law, rivals) = (each(LAW), RIVALS.map(each));
     let row = |key| CLAIMS.row(key);
     let mut rows = Vec::new();
-    for (name, rival) in RIVALS.iter().zip(rivals) {
+    for (name, rival) in RIVALS.iter().zip(&rivals) {
         for (percentile, share) in [("p99", 0.99), ("p99.9", 0.999)] {
-            let changed = change(rival.frames.quantile(share), law.frames.quantile(share));
-            rows.push(row("frame-tail").with("percentile", percentile).with("rival", name).measured(changed));
+            let changed = changes(rival, &law, |video| video.frames.quantile(share));
+            rows.push(row("frame-tail").with("percentile", percentile).with("rival", name).over(changed));
         }
     }
-    for (name, rival) in RIVALS.iter().zip(rivals) {
-        let changed = change(rival.miss_rate, law.miss_rate);
-        rows.push(row("late-frames").with("rival", name).measured(changed));
+    for (name, rival) in RIVALS.iter().zip(&rivals) {
+        rows.push(row("late-frames").with("rival", name).over(changes(rival, &law, |video| video.miss_rate)));
     }
-    let [minstrel, llra, thompson] = rivals;
+    let [minstrel, llra, thompson] = &rivals;
     // A rival without any counts as one with a single frame.
     let at_least_one =
-        |share: Option<f64>| share.map(|share| share.max(1.0 / thompson.frames.count() as f64));
-    let over_fifth = change(at_least_one(thompson.over_fifth_lost), law.over_fifth_lost);
-    rows.push(row("over-fifth-lost").measured(over_fifth));
-    let lossy = at_least_one(thompson.lossy).zip(law.lossy);
-    rows.push(row("lossy-frames").measured(lossy.map(|(rival, law)| law / rival)));
-    let best = [minstrel, thompson].into_iter().filter_map(|video| video.bitrate_mbps).reduce(f64::max);
-    for (rival, theirs) in [("the best of Minstrel and TS", best), ("LLRA", llra.bitrate_mbps)] {
-        let ratio = law.bitrate_mbps.zip(theirs).map(|(law, theirs)| law / theirs);
-        rows.push(row("bitrate").with("rival", rival).measured(ratio));
+        |share: Option<f64>, video: &Video| share.map(|share| share.max(1.0 / video.frames.count() as f64));
+    let over_fifth = |video: &Video| at_least_one(video.over_fifth_lost, video);
+    rows.push(row("over-fifth-lost").over(changes(thompson, &law, over_fifth)));
+    let lossy = changes(thompson, &law, |video| at_least_one(video.lossy, video));
+    rows.push(row("lossy-frames").over(lossy.into_iter().map(|change| 1.0 + change / 100.0)));
+    let bitrates =
+        |videos: &[Video]| videos.iter().filter_map(|video| video.bitrate_mbps).collect::<Vec<_>>();
+    let (law_bitrates, llra_bitrates) = (bitrates(&law), bitrates(llra));
+    let both = bitrates(minstrel).into_iter().zip(bitrates(thompson));
+    let best: Vec<f64> = both.map(|(one, other)| one.max(other)).collect();
+    for (rival, theirs) in [("the best of Minstrel and TS", best), ("LLRA", llra_bitrates)] {
+        let ratios = law_bitrates.iter().zip(theirs).map(|(law, theirs)| law / theirs);
+        rows.push(row("bitrate").with("rival", rival).over(ratios));
     }
-    let longest = law.first_time.quantile(1.0);
-    let theirs = || rivals.iter().map(|video| video.first_time.quantile(1.0));
-    let shortest = longest.is_some() && theirs().all(|rival| rival > longest);
-    rows.push(row("first-time").trend(shortest).measured(longest));
+    let longest =
+        |videos: &[Video]| videos.iter().filter_map(|video| video.first_time.quantile(1.0)).reduce(f64::max);
+    let ours = longest(&law);
+    let shortest = ours.is_some() && rivals.iter().all(|rival| longest(rival) > ours);
+    rows.push(row("first-time").trend(shortest).measured(ours));
     rows
 }

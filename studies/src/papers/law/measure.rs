@@ -43,6 +43,22 @@ impl<'a> Runs<'a> {
         Digest::merged(self.of(cell).into_iter().filter_map(|run| run.digest.as_ref()))
     }
 
+    /// Returns the packets of the first flow in each run.
+    pub(super) fn digests(self, cell: &[&str]) -> Vec<&'a Digest> {
+        self.of(cell).into_iter().filter_map(|run| run.digest.as_ref()).collect()
+    }
+
+    /// Returns the frames of the first flow in each run.
+    pub(super) fn videos(self, cell: &[&str]) -> Vec<Video> {
+        self.of(cell).into_iter().map(|run| Video::of(&[run])).collect()
+    }
+
+    /// Returns the goodput of the first flow in each run, Mb/s.
+    pub(super) fn goodputs(self, cell: &[&str]) -> Vec<f64> {
+        let flow = |run: &Measured| run.outcome.summary.flows.first().map(|flow| flow.goodput_mbps);
+        self.of(cell).into_iter().filter_map(flow).collect()
+    }
+
     /// Returns the frames of the first flow, all seeds together.
     pub(super) fn video(self, cell: &[&str]) -> Video {
         Video::of(&self.of(cell))
@@ -58,6 +74,11 @@ impl<'a> Runs<'a> {
 pub(super) fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
     let (from, to) = (from?, to?);
     (from > 0.0).then(|| 100.0 * (to / from - 1.0))
+}
+
+/// The changes in percent of a value from runs to others, which have the same seeds.
+pub(super) fn changes<T>(from: &[T], to: &[T], value: impl Fn(&T) -> Option<f64>) -> Vec<f64> {
+    from.iter().zip(to).filter_map(|(from, to)| change(value(from), value(to))).collect()
 }
 
 pub(super) fn percent(share: Option<f64>) -> Option<f64> {

@@ -44,9 +44,9 @@ const RIVALS: [&str; 3] = [MINSTREL, "LLRA", "TS"];
 const SCHEMES: [&str; 4] = [LAW, RIVALS[0], RIVALS[1], RIVALS[2]];
 
 /// Presets of the channel.
-const PLACES: [&str; 4] = ["hidden", "calm", "office", "harsh"];
+const PLACES: [&str; 5] = ["distant", "hidden", "calm", "office", "harsh"];
 /// The one by which claims are judged: it was chosen by the paper's rivals alone, before Law ran in it.
-const JUDGED: &str = "hidden";
+const JUDGED: &str = "distant";
 
 /// Duration and number of runs of packets and of frames in a place: the others only inform.
 fn length(place: &str) -> &'static str {

@@ -4,7 +4,7 @@
 use airbound_report::Line;
 
 use super::breakdown::again_share;
-use super::measure::{Runs, add, change, packet_line, percent, text};
+use super::measure::{Runs, add, change, changes, packet_line, percent, text};
 use super::{CLAIMS, JUDGED, LAW, PLACES, RIVALS, SCHEMES, length};
 use crate::papers::digest::Digest;
 use crate::papers::row::ClaimRow;
@@ -16,9 +16,6 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
     let [minstrel, llra, thompson] = rivals;
     let schemes = [law, minstrel, llra, thompson, "ideal rate, 46 ms"];
     let all = PLACES.map(|place| (place, schemes.map(|scheme| runs.digest(&[scheme, place, length(place)]))));
-    let judged = all.iter().find(|(place, _)| *place == JUDGED);
-    let rows = judged.map(|(_, digests)| rows(digests)).unwrap_or_default();
-
     let mut grid = CLAIMS.table("packets", &[]);
     for (place, digests) in &all {
         for (scheme, digest) in schemes.iter().zip(digests) {
@@ -41,33 +38,40 @@ pub(super) fn schemes(runs: Runs<'_>) -> Part {
         let lines = SCHEMES.iter().zip(digests).map(|(scheme, digest)| packet_line(scheme, digest));
         CLAIMS.tails("packets", &[("place", (*place).to_owned())], lines.collect())
     });
-    Part { rows, chapter: CLAIMS.chapter("packets", vec![grid, changes], charts.collect()) }
+    let chapter = CLAIMS.chapter("packets", vec![grid, changes], charts.collect());
+    Part { rows: rows(runs), chapter }
 }
 
-fn rows([law, rivals @ .., ideal]: &[Digest; 5]) -> Vec<ClaimRow> {
+/// The claims, each over the runs of the judged place.
+fn rows(runs: Runs<'_>) -> Vec<ClaimRow> {
+    let each = |scheme: &str| runs.digests(&[scheme, JUDGED, length(JUDGED)]);
+    let (law, rivals) = (each(LAW), RIVALS.map(each));
+    let together = |digests: &[&Digest]| Digest::merged(digests.iter().copied());
     let row = |key| CLAIMS.row(key);
     let mut rows = Vec::new();
-    for (name, rival) in RIVALS.iter().zip(rivals) {
+    for (name, rival) in RIVALS.iter().zip(&rivals) {
         for (percentile, share) in [("p99", 0.99), ("p99.9", 0.999)] {
-            let changed = change(rival.quantile(share), law.quantile(share));
             let row = row("packet-tail").with("percentile", percentile).with("rival", name);
-            rows.push(row.baseline(rival.quantile(0.999)).measured(changed));
+            let changed = changes(rival, &law, |digest| digest.quantile(share));
+            rows.push(row.baseline(together(rival).quantile(0.999)).over(changed));
         }
     }
-    rows.push(row("longest-packet").measured(law.quantile(1.0)));
-    let least = text(percent(ideal.loss_rate()));
-    rows.push(row("packet-loss").with("ideal", least).measured(percent(law.loss_rate())));
+    rows.push(row("longest-packet").measured(together(&law).quantile(1.0)));
+    let ideal = text(percent(together(&each("ideal rate, 46 ms")).loss_rate()));
+    let lost = law.iter().filter_map(|digest| percent(digest.loss_rate()));
+    rows.push(row("packet-loss").with("ideal", ideal).over(lost));
     let missed = |digest: &Digest| Some(100.0 * (digest.loss_rate()? + digest.late_rate()?));
-    let [minstrel, llra, thompson] = rivals;
-    let best = [minstrel, thompson].into_iter().filter_map(missed).reduce(f64::min);
-    for (rival, best) in [(BOTH, best), ("LLRA", missed(llra))] {
-        rows.push(row("missed").with("rival", rival).reference(best).measured(missed(law)));
+    let [minstrel, llra, thompson] = rivals.each_ref().map(|rival| missed(&together(rival)));
+    let best = [minstrel, thompson].into_iter().flatten().reduce(f64::min);
+    for (rival, best) in [(BOTH, best), ("LLRA", llra)] {
+        let ours = law.iter().copied().filter_map(missed);
+        rows.push(row("missed").with("rival", rival).reference(best).over(ours));
     }
-    for (name, rival) in RIVALS.iter().zip(rivals) {
-        // A rival without any counts as one with a single run.
-        let theirs = rival.runs_per_second(5).map(|runs| runs.max(1.0 / rival.seconds));
-        let changed = change(theirs, law.runs_per_second(5));
-        rows.push(row("loss-runs").with("rival", name).measured(changed));
+    for (name, rival) in RIVALS.iter().zip(&rivals) {
+        // A run without any counts as one with a single one.
+        let runs_of_five =
+            |digest: &&Digest| digest.runs_per_second(5).map(|runs| runs.max(1.0 / digest.seconds));
+        rows.push(row("loss-runs").with("rival", name).over(changes(rival, &law, runs_of_five)));
     }
     rows
 }

@@ -48,6 +48,8 @@ pub(super) struct Figures {
     pub(super) jain: Value,
     /// Mean MPDUs of an aggregate to the first node.
     pub(super) ampdu: Value,
+    /// Mean round-trip time of the flows in each run, ms; goodput of all flows together; and their fairness.
+    pub(super) runs: Vec<[f64; 3]>,
     /// Share of round-trip times up to each latency, of all flows and seeds together: (ms, %).
     pub(super) distribution: Vec<(f64, f64)>,
 }
@@ -65,6 +67,11 @@ impl Figures {
                 .and_then(pick)
                 .unwrap_or(0.0)
         };
+        let one = |run: &Measured| {
+            let rtts = (0..flows).map(|flow| rtt(run, flow, |stats| stats.mean)).sum::<f64>();
+            let goodput = run.outcome.summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
+            [rtts / flows.max(1) as f64, goodput, run.outcome.summary.jain.goodput.unwrap_or(1.0)]
+        };
         let names = runs.first().map(|run| run.outcome.summary.flows.iter().map(|flow| flow.name.clone()));
         Self {
             flows: names.map(Iterator::collect).unwrap_or_default(),
@@ -77,6 +84,7 @@ impl Figures {
             ampdu: over_runs(&|run| {
                 run.outcome.summary.stations.first().and_then(|station| station.mean_ampdu).unwrap_or(0.0)
             }),
+            runs: runs.iter().map(|run| one(run)).collect(),
             distribution: crate::papers::distribution::shares(runs, airbound_record::Component::RoundTrip),
         }
     }
@@ -84,6 +92,15 @@ impl Figures {
     /// Round-trip time, mean over the flows, ms.
     pub(super) fn rtt(&self) -> f64 {
         self.rtt_ms.iter().map(|value| value.mean).sum::<f64>() / self.rtt_ms.len().max(1) as f64
+    }
+
+    /// One value of each run together with the same of other runs, which have the same seeds.
+    pub(super) fn with<'a>(
+        &'a self,
+        other: &'a Self,
+        value: impl Fn([f64; 3], [f64; 3]) -> f64 + 'a,
+    ) -> impl Iterator<Item = f64> + 'a {
+        self.runs.iter().zip(&other.runs).map(move |(ours, theirs)| value(*ours, *theirs))
     }
 
     /// The columns of most tables: round-trip time, its 99th percentile, goodput, fairness, aggregates.

@@ -65,6 +65,10 @@ pub struct LawConfig {
     pub keep_previous_rate: bool,
     /// Number of consecutive drops after which the clean-up state lowers the rate by one index; 1 and more. Default 2 (Sec. 3.4).
     pub rate_down_drops: u32,
+    /// Whether a packet that expired before it was sent counts among those drops (open point 15). Default no: it does not show that the
+    /// rate is too high.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rate_down_expired: bool,
     /// Packets in a probe, 1 to 16. Default 2 (Sec. 3.4).
     pub probe_packets: u8,
     /// The rate of a software retransmission of a probe.
@@ -223,6 +227,7 @@ impl Default for LawConfig {
             clean_up_rate: CleanUpRate::default(),
             keep_previous_rate: true,
             rate_down_drops: 2,
+            rate_down_expired: false,
             probe_packets: 2,
             probe_retransmission: ProbeRetransmission::default(),
             threshold_cap: 10,

@@ -318,8 +318,8 @@ impl Controller {
     /// Notes that a packet was dropped, after a transmission at the index `sent_at` or while it waited.
     pub(super) fn on_lost(&mut self, sent_at: Option<usize>, config: &LawConfig) {
         self.losses = self.losses.saturating_add(1);
-        // A packet that expired while waiting does not show that the rate is too high.
-        if self.state != LawState::CleanUp || sent_at != Some(self.rate) {
+        let counts = sent_at.map_or(config.rate_down_expired, |rate| rate == self.rate);
+        if self.state != LawState::CleanUp || !counts {
             return;
         }
         self.drops = self.drops.saturating_add(1);

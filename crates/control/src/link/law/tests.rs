@@ -183,6 +183,20 @@ fn three_losses_in_a_row_give_the_next_packet_one_more_retransmission() {
 }
 
 #[test]
+fn packets_that_expired_lower_the_rate_where_they_count() {
+    for (rate_down_expired, rate) in [(false, 2), (true, 1)] {
+        let clean_up_rate = CleanUpRate::Present;
+        let config = LawConfig { rate_down_expired, clean_up_rate, ..LawConfig::default() };
+        let mut controller = climbed(&config, 2);
+        controller.on_too_old(&config);
+        controller.on_lost(None, &config);
+        assert_eq!(controller.rate(), 2);
+        controller.on_lost(None, &config);
+        assert_eq!(controller.rate(), rate);
+    }
+}
+
+#[test]
 fn a_psdu_never_sent_does_not_count_for_the_rate() {
     let config = LawConfig::default();
     let mut controller = climbed(&config, 2);
