@@ -9,6 +9,7 @@
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
+//! | [`radiotap`] | frames that a monitor interface captured |
 //! | [`segments`] | TCP segments that pass such a device as one packet |
 //! | [`internet`] | their way out |
 //! | [`udp`], [`qdisc`] | UDP in batches, with receive stamps and times of sending |
@@ -41,6 +42,7 @@ pub mod pings;
 pub mod privileges;
 pub mod probe;
 pub mod qdisc;
+pub mod radiotap;
 pub mod segments;
 pub mod service;
 mod sys;

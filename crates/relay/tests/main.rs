@@ -3,6 +3,7 @@
 mod allocation;
 mod ends;
 mod fuzz;
+mod monitor;
 mod program;
 mod send_times;
 mod streamer;

@@ -15,6 +15,7 @@
 //! | `session` | keys of one handshake; sealing and opening |
 //! | `replay` | the replay window |
 //! | `path` | the peer's address, its changes, what may be sent before it is proven |
+//! | `monitor` | captured frames as observations |
 //! | `mtu` | the largest datagram that the path carries (RFC 8899) |
 //! | `halves` | datagrams that are larger than the path carries |
 //! | `queue` | a client's queue under CoDel (RFC 8289) |
@@ -35,6 +36,7 @@ mod key;
 mod known;
 mod lane;
 mod link;
+mod monitor;
 mod mtu;
 mod path;
 mod queue;
@@ -51,6 +53,7 @@ pub use hello::{Answer, HELLO_LENGTH, Hello};
 pub use key::{Key, KeyError, KeyId};
 pub use lane::ClientRow;
 pub use link::Transmit;
+pub use monitor::Monitor;
 pub use mtu::{LARGEST_DATAGRAM, SMALLEST_DATAGRAM};
 pub use replay::{ReplayWindow, WINDOW};
 pub use wire::{HEADER, Header, Kind};

@@ -122,9 +122,11 @@ pub(super) fn closed_loop(conferences: &Conferences, traces: &TraceSets, effort:
         let mut points = Vec::new();
         for clients in PLAN.traces.figures["loop"].clients.at(effort) {
             let texts = [set.name(), &clients.to_string()];
-            let length = &PLAN.traces.length;
-            let runs =
-                length.seeds(effort).map(|seed| traces.seconds(set, *clients, seed, length.seconds(effort)));
+            // The draws of the loop beside it.
+            let links = Links::own(set, *clients, Model::LOOP);
+            let draws = effort.seeds(conferences.of(links, VANILLA).len() as u64);
+            let seconds = PLAN.traces.length.seconds(effort);
+            let runs = draws.map(|seed| traces.seconds(set, *clients, seed, seconds));
             let runs: Vec<Vec<Vec<f64>>> = runs.collect();
             let looks =
                 runs.iter().flat_map(|run| run[WARM_UP..].iter().step_by(*PLAN.fluid.step.at(effort)));
@@ -139,7 +141,6 @@ pub(super) fn closed_loop(conferences: &Conferences, traces: &TraceSets, effort:
                     .rows
                     .push(cells(&texts, [limits.max, limits.encoder].map(Some).into_iter().chain(values)));
             }
-            let links = Links::own(set, *clients, Model::LOOP);
             let down = SCHEMES.map(|scheme| conferences.mean(links, scheme, ConferenceOutcome::mean_down));
             // The first limits are those of the conferences.
             points.extend(found[0].map(|bound| Point { clients: *clients, down, bound }));
