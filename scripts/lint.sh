@@ -71,6 +71,7 @@ layers() {
     imports scenario "units wifi air traffic senders control" || bad=1
     imports sim "units random wifi record air traffic senders control scenario" || bad=1
     imports link "units scenario sim" || bad=1
+    imports link-capi "link" || bad=1
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control

@@ -64,6 +64,9 @@ class Crate:
 
     def absolute(self, module, path):
         """The path from the root of the crate; `None` for another crate."""
+        # A path that begins with `::` has no first word.
+        if not path:
+            return None
         if path[0] == "crate":
             return (*path[1:],)
         if path[0] == "self":

@@ -15,7 +15,7 @@ import tempfile
 
 import workspace
 
-CRATES = ("units", "wifi", "senders", "control", "record", "runs")
+CRATES = ("units", "wifi", "senders", "control", "record", "runs", "link")
 MOST = {"control": 360}
 STORED = workspace.HERE / "surface"
 KINDS = {"struct", "enum", "union", "trait", "function", "constant", "static", "type_alias", "macro", "proc_macro"}

@@ -1,4 +1,5 @@
-//! Prints a digest of all arrivals of each place: the same on every machine, WebAssembly included.
+//! Prints a digest of all arrivals of each place: the same on every machine, WebAssembly included
+//! (`scripts/link-targets.sh`).
 #![allow(clippy::print_stdout, reason = "it prints")]
 
 use std::time::Duration;

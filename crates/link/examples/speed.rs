@@ -1,5 +1,10 @@
 //! Measures the speed of a link: `speed [PLACE]`, 50 Mb/s down, by default to the headset beside three laptops that download.
-#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures and prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "it measures and prints"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -19,7 +19,7 @@ macro_rules! scenarios {
     ($($name:literal),* $(,)?) => {
         &[$(Shipped {
             name: $name,
-            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+            text: include_str!(concat!("../scenarios/", $name, ".toml")),
         }),*]
     };
 }
@@ -69,7 +69,7 @@ const SCENARIOS: &[Shipped] = scenarios![
 
 macro_rules! traces {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/traces/", $name)))),*]
+        &[$(($name, include_str!(concat!("../scenarios/traces/", $name)))),*]
     };
 }
 

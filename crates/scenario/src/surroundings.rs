@@ -14,7 +14,7 @@ pub(super) const KEY: &str = "surroundings";
 
 macro_rules! presets {
     ($($name:literal),*) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/surroundings/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../scenarios/surroundings/", $name, ".toml")))),*]
     };
 }
 
