@@ -5,6 +5,7 @@
 mod command;
 mod control;
 mod error;
+mod gym;
 mod rate;
 mod runs;
 mod scenario;
@@ -23,7 +24,9 @@ mod _native {
         plum_allocation,
     };
     #[pymodule_export]
-    use crate::error::{RunError, ScenarioError, SchemeError};
+    use crate::error::{ActionError, RunError, ScenarioError, SchemeError};
+    #[pymodule_export]
+    use crate::gym::Stepper;
     #[pymodule_export]
     use crate::rate::Rate;
     #[pymodule_export]
