@@ -114,7 +114,8 @@ def test_64_environments_do_not_depend_on_threads() -> None:
 
 
 def test_one_of_many_is_as_one_alone() -> None:
-    envs = gym.WifiVectorEnv(3, SMALL, "queue", threads=2)
+    envs = gymnasium.make_vec("airbound.gym:airbound/Wifi-v0", num_envs=3, scenario=SMALL, decision="queue", threads=2)
+    assert isinstance(envs, gym.WifiVectorEnv)
     actions = np.array([[0, 0], [-0.5, 0.5], [1, -1]], np.float32)
     envs.reset(seed=[7, 8, 9])
     together = [envs.step(actions)[0] for _ in range(20)]

@@ -126,6 +126,41 @@ fn a_larger_window_of_the_access_point_yields_to_its_stations() {
 }
 
 #[test]
+fn hidden_stations_gain_by_larger_windows() {
+    let up = format!("{SATURATED}direction = \"up\"\n");
+    let mut scenario = network(&(flow("a", &up) + &flow("b", &up)));
+    let sum = |scenario: &Scenario, window| {
+        let rows = play(scenario, Decision::Contention, &[4, 2, window, 2]);
+        of(&rows, 0, "goodput_mbps") + of(&rows, 1, "goodput_mbps")
+    };
+    let heard = sum(&scenario, 4);
+    let hidden = "[hearing]\nmatrix = { a = [], b = [] }\n";
+    scenario = simulate::scenario(&format!("{}{hidden}", scenario.to_toml()));
+    let (small, large) = (sum(&scenario, 4), sum(&scenario, 10));
+    assert!(small < heard / 2.0, "{small} of {heard}");
+    assert!(large > 2.0 * small, "{large} after {small}");
+}
+
+#[test]
+fn a_decision_counts_from_its_step_on() {
+    let scenario = network(&flow("b", DOWNLOAD));
+    let mut episode = begin(&scenario, Decision::Sender).unwrap();
+    let goodput = |episode: &mut Episode, mbps: u64| {
+        let (mut sum, mut row) = (0.0, Vec::new());
+        for step in 0..40 {
+            episode.step(&[mbps * 1_000_000]).unwrap();
+            row.clear();
+            episode.measured(&mut row);
+            sum += if step < 20 { 0.0 } else { f64::from(row[1]) / 20.0 };
+        }
+        sum
+    };
+    for mbps in [2, 20] {
+        assert_within(goodput(&mut episode, mbps), mbps as f64, 0.1, "goodput");
+    }
+}
+
+#[test]
 fn equal_values_have_equal_measurements() {
     let scenario = find_shipped("vr-congested").unwrap().load(&Overrides::none()).unwrap();
     let played = |values: &[u64]| {

@@ -181,7 +181,7 @@ class WifiVectorEnv(VectorEnv[NDArray[np.float32], Action, NDArray[Any]]):
             super().reset(seed=seed)
             seeds = [seed + number for number in range(self.num_envs)]
         else:
-            seeds = self._drawn(self.num_envs) if seed is None else list(seed)
+            seeds = self._drawn(self.num_envs) if seed is None else [int(one) for one in seed]
         if len(seeds) != self.num_envs:
             raise _native.ScenarioError(f"there are {len(seeds)} seeds; allowed are {self.num_envs}")
         self._episodes.begin(seeds)
