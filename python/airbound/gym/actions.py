@@ -24,6 +24,9 @@ class Actions:
         self._least = np.array([least for _, least, _ in knobs], np.int64)
         self._most = np.array([most for _, _, most in knobs], np.int64)
         self.is_continuous = decision in CONTINUOUS
+        unit: Action = np.ones(len(knobs))
+        self._low: Action = -unit if self.is_continuous else self._least
+        self._high: Action = unit if self.is_continuous else self._most
         self.space: gymnasium.Space[Action] = (
             gymnasium.spaces.Box(-1.0, 1.0, (len(knobs),), np.float32)
             if self.is_continuous
@@ -35,15 +38,14 @@ class Actions:
 
         Raises :class:`ActionError` for one out of range.
         """
-        low, high = (-1, 1) if self.is_continuous else (self._least, self._most)
-        if not self.is_continuous and not np.issubdtype(actions.dtype, np.integer):
+        if not self.is_continuous and actions.dtype.kind not in "iu":
             raise ActionError(f"an action is of type {actions.dtype}; allowed are whole numbers")
-        wrong = np.argwhere(~((actions >= low) & (actions <= high)))
-        if len(wrong):
-            environment, knob = wrong[0]
-            least, most = np.broadcast_to(low, actions.shape[1:])[knob], np.broadcast_to(high, actions.shape[1:])[knob]
+        allowed = (actions >= self._low) & (actions <= self._high)
+        if not allowed.all():
+            environment, knob = np.argwhere(~allowed)[0]
             raise ActionError(
-                f"{self.names[knob]} of action {environment} is {actions[environment, knob]}; allowed is {least} to {most}"
+                f"{self.names[knob]} of action {environment} is {actions[environment, knob]}; "
+                f"allowed is {self._low[knob]:g} to {self._high[knob]:g}"
             )
         if not self.is_continuous:
             return actions.astype(np.uint64).tobytes()

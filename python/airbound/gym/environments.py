@@ -59,8 +59,8 @@ class _Episodes:
 
     def step(self, actions: Action, moves: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         measured, more = self.native.step(self.actions.values(actions), moves.tobytes())
-        shape = (len(moves), len(self.flows), len(GAUGES))
-        return np.frombuffer(measured, np.float32).reshape(shape).copy(), np.frombuffer(more, np.bool_)
+        observations = np.frombuffer(measured, np.float32).reshape(len(moves), len(self.flows), len(GAUGES))
+        return observations.copy(), np.frombuffer(more, np.bool_)
 
     def summaries(self, episodes: Sequence[int]) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self.native.finish(list(episodes))]
@@ -106,6 +106,7 @@ class WifiEnv(gymnasium.Env[NDArray[np.float32], Action]):
         self.render_mode = render_mode
         self.flows = self._episodes.flows
         self.knobs = self._episodes.actions.names
+        self._moves = np.ones(1, np.bool_)
         self._is_running = False
 
     def reset(
@@ -126,7 +127,7 @@ class WifiEnv(gymnasium.Env[NDArray[np.float32], Action]):
         one = np.asarray(action)
         if one.shape != self.action_space.shape:
             raise _native.ActionError(f"an action has shape {one.shape}; allowed is {self.action_space.shape}")
-        observations, more = self._episodes.step(one[np.newaxis], np.ones(1, np.bool_))
+        observations, more = self._episodes.step(one[np.newaxis], self._moves)
         reward = float(self._episodes.reward(observations)[0])
         self._is_running = bool(more[0])
         info = {} if self._is_running else {"summary": self._episodes.summaries([0])[0]}
