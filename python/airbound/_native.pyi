@@ -15,6 +15,9 @@ class ScenarioError(ValueError):
 class SchemeError(RuntimeError):
     """A scheme written in Python failed in a run; its own exception, with its trace, is the cause."""
 
+class ActionError(ValueError):
+    """An action of an environment has another number of values, or a value out of range; the message says which, and what is allowed."""
+
 class RunError(RuntimeError):
     """A run cannot be written, read or finished; the message says why."""
 
@@ -127,6 +130,23 @@ class Sweep:
     def accept(self, point: int, number: int, result: str) -> None: ...
     def give_back(self, point: int, number: int) -> None: ...
     def finish(self, width: int) -> tuple[str, str]: ...
+@final
+class Stepper:
+    """Episodes of one scenario, numbered from 0, each with a seed of its own. Values and measurements are arrays of bytes in the
+    machine's order: 64-bit integers without sign, and 32-bit floats.
+    """
+
+    GREATEST: float
+    def __new__(
+        cls, scenario: Scenario, scheme: Asked, decision: str, step: int, episodes: int, threads: int
+    ) -> Stepper: ...
+    @staticmethod
+    def gauges() -> list[str]: ...
+    @property
+    def knobs(self) -> list[tuple[str, int, int]]: ...
+    def reset(self, seeds: list[int | None]) -> None: ...
+    def step(self, values: bytes, moves: bytes) -> tuple[bytes, bytes]: ...
+    def finish(self, numbers: list[int]) -> list[str]: ...
 @final
 class Scenario:
     """The description of a simulation. Immutable and always valid: :meth:`set` returns a changed one.

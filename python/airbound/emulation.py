@@ -14,7 +14,7 @@ from typing import Any
 
 from airbound import _native
 from airbound.results import Folder, RunResult
-from airbound.runs import AnyScenario, scenario_of
+from airbound.scenarios import AnyScenario, scenario_of
 
 #: A command with its arguments.
 Command = Sequence[str | PathLike[str]]

@@ -24,7 +24,7 @@ import pytest
 
 from airbound.emulation import Emulation, EmulationError
 from airbound.emulation import emulate as prepare
-from airbound.runs import AnyScenario
+from airbound.scenarios import AnyScenario
 
 
 class Emulate(Protocol):

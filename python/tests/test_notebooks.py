@@ -10,8 +10,8 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_four() -> None:
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five() -> None:
+    assert len(NOTEBOOKS) == 5
 
 
 def lacks_emulation() -> str | None:
@@ -31,7 +31,9 @@ def test_a_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
         assert not cell.get("outputs") and cell.get("execution_count") is None, "notebooks are stored without outputs"
     if any("airbound.emulate(" in cell.source for cell in notebook.cells) and (lacking := lacks_emulation()):
         pytest.skip(f"SKIPPED: no emulation here: {lacking}")
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    if any("airbound.gym" in cell.source for cell in notebook.cells):
+        pytest.importorskip("gymnasium", reason="SKIPPED: no gymnasium; to get it: pip install 'airbound[gym]'")
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown), "a figure is displayed"

@@ -218,6 +218,14 @@ impl Channel {
         }
     }
 
+    /// Changes AIFSN and the smallest window of a contention function; see [`Edcaf::set_access`].
+    pub fn set_access(&mut self, at: AccessId, aifsn: u8, cw_min: u16) {
+        let aifs = self.band().aifs(aifsn);
+        if let Some(edcaf) = self.edcaf(at) {
+            edcaf.set_access(aifs, cw_min);
+        }
+    }
+
     /// The band: slot and SIFS.
     #[must_use]
     pub const fn band(&self) -> Band {

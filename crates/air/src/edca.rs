@@ -50,6 +50,12 @@ impl Edcaf {
         self.parameters.txop_limit
     }
 
+    /// Changes AIFS and the smallest window, as a beacon with other parameters does. The backoff that runs keeps the slots it has left.
+    pub const fn set_access(&mut self, aifs: Span, cw_min: u16) {
+        self.aifs = aifs;
+        self.parameters.cw_min = cw_min;
+    }
+
     /// Whether it has a frame to send.
     #[must_use]
     pub const fn is_ready(&self) -> bool {

@@ -18,6 +18,12 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(
     airbound,
+    ActionError,
+    PyValueError,
+    "An action of an environment has another number of values, or a value out of range; the message says which, and what is allowed."
+);
+pyo3::create_exception!(
+    airbound,
     RunError,
     PyRuntimeError,
     "A run cannot be written, read or finished; the message says why."

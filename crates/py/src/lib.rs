@@ -5,6 +5,7 @@
 mod command;
 mod control;
 mod error;
+mod gym;
 mod link;
 mod rate;
 mod runs;
@@ -24,7 +25,9 @@ mod _native {
         plum_allocation,
     };
     #[pymodule_export]
-    use crate::error::{RunError, ScenarioError, SchemeError};
+    use crate::error::{ActionError, RunError, ScenarioError, SchemeError};
+    #[pymodule_export]
+    use crate::gym::Stepper;
     #[pymodule_export]
     use crate::link::{Arrival, Link, places};
     #[pymodule_export]

@@ -19,7 +19,7 @@ use crate::scheme::{self, Asked, Faults};
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Message for a thread that panicked.
-const PANIC: &str =
+pub(crate) const PANIC: &str =
     "the message above is a defect of airbound; please report it with the command that led to it";
 
 /// State shared by the working threads and the calling one.

@@ -85,7 +85,8 @@ pub enum Traffic {
 
 impl Traffic {
     /// Returns the options of its TCP connections; `None` if it does not send over TCP.
-    pub(super) fn tcp(&self) -> Option<&TcpOptions> {
+    #[must_use]
+    pub fn tcp(&self) -> Option<&TcpOptions> {
         match self {
             Self::Tcp(bulk) => Some(&bulk.tcp),
             Self::TcpShort(transfers) => Some(&transfers.tcp),

@@ -8,6 +8,7 @@ mod blueprint;
 mod build;
 pub mod conference;
 mod endpoint;
+mod episode;
 mod error;
 mod flow;
 mod ingress;
@@ -33,6 +34,7 @@ mod world;
 pub use error::BuildError;
 
 pub use endpoint::{Counts, Endpoint, Outbox, Outgoing, Passed, Reception, Timer};
+pub use episode::{Decision, Episode, EpisodeError, GAUGES, GREATEST, Knob};
 pub use live::{Fate, Live};
 pub use measure::{Event, Events, ExchangeView, MpduView, NoObserver, Observer};
 pub use network::Imbalance;

@@ -65,6 +65,11 @@ impl World {
         self.next.iter().copied().chain(session).min().unwrap_or(Instant::MAX)
     }
 
+    /// Whether the transmitters of all networks contend for their channels.
+    pub(crate) fn has_contention(&self) -> bool {
+        self.domains.iter().all(|domain| domain.shared.has_contention())
+    }
+
     /// Number of events so far, transmissions included.
     pub(crate) fn processed(&self) -> u64 {
         let session = self.session.as_ref().map_or(0, |session| session.processed());
@@ -162,8 +167,12 @@ impl World {
         self.act(number, |network, shared| act(network, shared, own))
     }
 
-    /// Lets a network act between two events.
-    fn act<T>(&mut self, mut number: usize, act: impl FnOnce(&mut Network, &mut Shared) -> T) -> Option<T> {
+    /// Lets a network act between two events; `None` if there is none of this number.
+    pub(crate) fn act<T>(
+        &mut self,
+        mut number: usize,
+        act: impl FnOnce(&mut Network, &mut Shared) -> T,
+    ) -> Option<T> {
         for (domain, next) in self.domains.iter_mut().zip(&mut self.next) {
             if let Some(network) = domain.networks.get_mut(number) {
                 domain.shared.now = self.now;

@@ -9,6 +9,7 @@ mod conservation;
 mod contention;
 mod determinism;
 mod endpoint;
+mod episode;
 mod golden;
 mod hearing;
 mod last_pq;

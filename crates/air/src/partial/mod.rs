@@ -316,6 +316,14 @@ impl PartialChannel {
         }
     }
 
+    /// Changes AIFSN and the smallest window of a contention function; see [`Edcaf::set_access`].
+    pub fn set_access(&mut self, at: AccessId, aifsn: u8, cw_min: u16) {
+        let aifs = self.band().aifs(aifsn);
+        if let Some((edcaf, _)) = self.edcaf_mut(at) {
+            edcaf.set_access(aifs, cw_min);
+        }
+    }
+
     /// The earliest access if nothing else happens; [`Instant::MAX`] for never.
     fn next_access(&self) -> Instant {
         let access = self.soonest.get().unwrap_or_else(|| {

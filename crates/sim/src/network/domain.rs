@@ -46,6 +46,11 @@ impl Shared {
         }
     }
 
+    /// Whether transmitters contend for the medium; on a trace they take turns.
+    pub(crate) const fn has_contention(&self) -> bool {
+        !matches!(self.medium, Medium::Pipe(_))
+    }
+
     /// The channel, if its transmitters do not all hear each other.
     fn partial(&mut self) -> Option<&mut PartialChannel> {
         match &mut self.medium {

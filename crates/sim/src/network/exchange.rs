@@ -28,6 +28,17 @@ impl Network {
         TxId(self.first_tx + node.0)
     }
 
+    /// Changes AIFSN and the smallest window of a category of a node.
+    pub(crate) fn set_access(
+        &self,
+        shared: &mut Shared,
+        node: StationId,
+        category: Category,
+        access: (u8, u16),
+    ) {
+        shared.medium.set_access(self.access(node, category), access.0, access.1);
+    }
+
     /// The contention function of a category of a node.
     #[inline]
     pub(super) const fn access(&self, node: StationId, category: Category) -> AccessId {

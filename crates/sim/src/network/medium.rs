@@ -201,6 +201,14 @@ impl Medium {
         }
     }
 
+    pub(crate) fn set_access(&mut self, at: AccessId, aifsn: u8, cw_min: u16) {
+        match self {
+            Self::Channel(channel) => channel.set_access(at, aifsn, cw_min),
+            Self::Partial(channel) => channel.set_access(at, aifsn, cw_min),
+            Self::Pipe(_) => {}
+        }
+    }
+
     pub(crate) fn next_access(&self, now: Instant) -> Instant {
         match self {
             Self::Channel(channel) => channel.next_access(now),
