@@ -110,7 +110,7 @@ impl Comparison {
         columns.extend(cost_column(judged));
         let judged = self.demanding().next().map_or("", |_| {
             "At the percentile of the demand, on the Wi-Fi part of the latency, mean over the seeds. Green: kept; yellow: the seeds \
-             do not tell; red: missed, or more than 5 % is lost. "
+             do not tell; red: missed, or more than 5 % did not arrive. "
         });
         let chosen = choice.and_then(|choice| choice.scheme.as_deref());
         let bold = if chosen.is_some() { "Bold: the choice." } else { "" };
@@ -275,7 +275,7 @@ pub(crate) fn score(demand: &DemandResult) -> Score {
     };
     let bitrate = demand.bitrate_mbps.map(|mbps| format!(", {} Mb/s", number(mbps)));
     let lost =
-        (demand.lost_share >= LEAST).then(|| format!(", {} % lost", number(100.0 * demand.lost_share)));
+        (demand.lost_share >= LEAST).then(|| format!(", {} % undelivered", number(100.0 * demand.lost_share)));
     Score {
         text: demand.measured_ms.map_or(NOTHING.to_owned(), |value| format!("{} ms", number(value))),
         detail: format!("{word}{}{}", bitrate.unwrap_or_default(), lost.unwrap_or_default()),
@@ -353,7 +353,7 @@ mod tests {
             ("wqm", Grade::Poor, false, "none"),
         ];
         assert_eq!(shown, expected);
-        assert_eq!(card.rows[3].1[0].detail, "missed, 77.8 % lost");
+        assert_eq!(card.rows[3].1[0].detail, "missed, 77.8 % undelivered");
     }
 
     #[test]
