@@ -4,7 +4,8 @@ use airbound_control::frame::RateChain;
 use airbound_control::frame::{DropReason, Dropped, FlowId, PlainPacket, StationId};
 use airbound_control::frame::{Mpdu, TxDescriptor, TxReport};
 use airbound_control::queue::{
-    AggregateBound, Choice, Demand, Demands, Direction, Eligibility, Fact, LastPq, LastPqConfig, Queue,
+    AggregateBound, Choice, Demand, Demands, Direction, Eligibility, Fact, LastPq, LastPqConfig, Portion,
+    Queue,
 };
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::block_ack::AckBitmap;
@@ -459,14 +460,14 @@ fn less_than_one_short_aggregate_may_be_below_when_the_next_is_handed_down() {
     desk.queue.on(desk.now, Fact::LowerQueue { bounded: false });
     desk.send(LAPTOP, OTHER, 4);
     let turn =
-        |desk: &mut Desk| desk.queue.select(desk.now, BE).map(|turn| (turn.whole, turn.bound.duration));
+        |desk: &mut Desk| desk.queue.select(desk.now, BE).map(|turn| (turn.portion, turn.bound.duration));
     desk.queue.on_handed(desk.now, LAPTOP, BE, millis(30));
-    assert_eq!(turn(&mut desk), Some((false, Span::MAX)), "nothing is protected");
+    assert_eq!(turn(&mut desk), Some((Portion::All, Span::MAX)), "nothing is protected");
     desk.queue.on_returned(desk.now, LAPTOP, BE, millis(30));
     desk.demand(VR, 20);
     desk.send(PHONE, VR, 1);
     // A quarter of 20 ms.
-    assert_eq!(turn(&mut desk), Some((true, millis(5))));
+    assert_eq!(turn(&mut desk), Some((Portion::Aggregate, millis(5))));
     for (handed, is_served) in [(4, true), (1, false), (10, false)] {
         desk.queue.on_handed(desk.now, LAPTOP, BE, millis(handed));
         assert_eq!(turn(&mut desk).is_some(), is_served, "{handed} ms more");
@@ -480,5 +481,5 @@ fn less_than_one_short_aggregate_may_be_below_when_the_next_is_handed_down() {
     desk.demand(VR, 20);
     desk.send(PHONE, VR, 1);
     desk.queue.on_handed(desk.now, LAPTOP, BE, millis(30));
-    assert_eq!(turn(&mut desk), Some((false, Span::MAX)));
+    assert_eq!(turn(&mut desk), Some((Portion::Packet, Span::MAX)));
 }

@@ -294,6 +294,12 @@ impl Preset {
         }
     }
 
+    /// Whether its kernel is a current one, without CoDel parameters of slow stations (commit 487637698808; Linux 6.12.35).
+    #[must_use]
+    pub const fn has_one_codel(self) -> bool {
+        matches!(self, Self::Mac80211 | Self::Mt76 | Self::Ath11k | Self::Ath12k | Self::Rtw89)
+    }
+
     /// Whether its cards' firmware decides rates (`HAS_RATE_CONTROL`), so that a scheme's rate control cannot act.
     #[must_use]
     pub const fn has_rates_in_firmware(self) -> bool {

@@ -445,6 +445,9 @@ impl Blueprint<'_> {
         if !given("charge-received") {
             config.charge_received = path.charge_received_airtime;
         }
+        if !given("slow") && self.scenario.access_point.preset.has_one_codel() {
+            config.slow = None;
+        }
         // Without VHT mac80211 allows 4 MiB (`ieee80211_txq_setup_flows`).
         if !given("memory") && matches!(self.scenario.air.standard, Format::Legacy | Format::Ht) {
             config.memory = ByteCount::new(4 << 20);

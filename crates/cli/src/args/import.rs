@@ -7,11 +7,11 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  airbound import irtt.json                       irtt: its probe, base delay and loss
-  airbound import iperf3.json --out office        iperf3 -J: a link with its rates over time
-  airbound import rrul.flent.gz                   flent: rates and pings
-  airbound import trace1.log                      times, Mbit/s, RTT, loss: Hairpin's, Zhuge's
-  airbound import call.pcapng --station 10.0.0.7  packets of its conversations, as recorded flows
+  airbound import irtt.json                         irtt: its probe, base delay and loss
+  airbound import iperf3.json --out office          iperf3 -J: a link with its rates over time
+  airbound import rrul.flent.gz                     flent: rates and pings
+  airbound import trace1.log                        times, Mbit/s, RTT, loss: Hairpin's, Zhuge's
+  airbound import call.pcapng --station 10.0.0.7    packets of its conversations, as recorded flows
 
 docs/use/import.md says what is taken from each file and what is not.")]
 pub(crate) struct Import {

@@ -15,8 +15,8 @@ use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::queue::{
-    AnyQueue, Backlog, Deadline, Direction, Eligibility, Fact, Fifo, FifoConfig, Limits, Queue, RoundRobin,
-    RoundRobinConfig, Sink, Turns,
+    AnyQueue, Backlog, Deadline, Direction, Eligibility, Fact, Fifo, FifoConfig, Limits, Portion, Queue,
+    RoundRobin, RoundRobinConfig, Sink, Turns,
 };
 use crate::rate::{LinkStats, RateControl, RateReport};
 
@@ -177,6 +177,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     fn refill_to(&mut self, depth: usize, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
+        if self.lowered[category.index()] >= depth {
+            return;
+        }
+        self.upper.on(now, Fact::Round(category));
         let mut turns = Turns::among(self.state.len());
         while self.lowered[category.index()] < depth
             && let Some(turn) = turns.next(|| self.upper.select(now, category))
@@ -185,8 +189,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             let estimate = turn.counts_airtime.then(|| self.estimate(turn.station));
             let Some(lower) = &mut self.lower else { return };
             let limits = &self.config.ampdu;
-            let most =
-                if turn.whole { self.config.max_mpdus(category).min(u32::from(turn.bound.mpdus)) } else { 1 };
+            let (bytes, airtime) = (limits.max_bytes, limits.max_duration.min(turn.bound.duration));
+            let mpdus = self.config.max_mpdus(category).min(u32::from(turn.bound.mpdus));
+            let (most, bytes, airtime) = match turn.portion {
+                Portion::Packet => (1, bytes, airtime),
+                Portion::Aggregate => (mpdus as usize, bytes, airtime),
+                Portion::All => (usize::MAX, ByteCount::MAX, Span::MAX),
+            };
             let mut sink = Lowered {
                 now,
                 limits: self.config.limits,
@@ -194,9 +203,9 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
                 lower: &mut lower.queue,
                 dropped: &mut self.dropped_below,
                 moved: 0,
-                most: (most as usize).min(depth - self.lowered[category.index()]),
-                bytes: limits.max_bytes,
-                airtime: limits.max_duration.min(turn.bound.duration),
+                most: most.min(depth - self.lowered[category.index()]),
+                bytes,
+                airtime,
             };
             self.upper.dequeue_into(now, &turn, &mut sink, dropped);
             let moved = sink.moved;

@@ -94,22 +94,44 @@ pub struct Turn {
     /// Whether the queue bounds or charges the airtime below it, so that each packet needs an estimate ([`super::Sink::put`]).
     /// Constant for each queue.
     pub counts_airtime: bool,
-    /// Whether the turn is for a whole aggregate where another queue lies below; otherwise it is for one packet there, and the queue is
-    /// asked again for the next.
-    pub whole: bool,
+    /// The packets that it moves where another queue lies below.
+    pub portion: Portion,
+}
+
+/// The packets that one turn moves to a queue below; then the queue is asked for the next turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Portion {
+    /// One.
+    Packet,
+    /// Those of an aggregate.
+    Aggregate,
+    /// All that the queue hands out, as a driver of mac80211 takes them from a station (`ieee80211_tx_dequeue` until it returns none).
+    All,
 }
 
 impl Turn {
     /// Creates a turn without a bound, of a queue that does not account for airtime below it.
     #[must_use]
     pub const fn new(station: StationId, category: Category) -> Self {
-        Self { station, category, bound: AggregateBound::NONE, counts_airtime: false, whole: false }
+        Self {
+            station,
+            category,
+            bound: AggregateBound::NONE,
+            counts_airtime: false,
+            portion: Portion::Packet,
+        }
     }
 
     /// Sets whether the queue accounts for airtime below it.
     #[must_use]
     pub const fn counting(self, counts_airtime: bool) -> Self {
         Self { counts_airtime, ..self }
+    }
+
+    /// Sets the packets that it moves to a queue below.
+    #[must_use]
+    pub const fn moving(self, portion: Portion) -> Self {
+        Self { portion, ..self }
     }
 }
 
@@ -177,6 +199,8 @@ pub enum Fact<'a, P> {
         /// Whether the caller bounds the airtime in that queue according to the demands ([`super::Demands::tightest`]).
         bounded: bool,
     },
+    /// The queue below begins to take packets of a category (kernel: `ieee80211_txq_schedule_start`).
+    Round(Category),
     /// The state below the queue of a station and category; [`Eligibility::Fresh`] until reported otherwise.
     Eligibility {
         /// The peer.

@@ -24,7 +24,9 @@ pub mod wqm;
 
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
-pub use contract::{AggregateBound, Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Turn, Turns};
+pub use contract::{
+    AggregateBound, Backlog, Backlogs, Deadline, Direction, Eligibility, Fact, Portion, Turn, Turns,
+};
 pub use custom::{CustomQueue, QueueDecider};
 pub use demands::{Demands, Protection};
 pub use fifo::{Fifo, FifoConfig};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::codel::CodelParameters;
 use super::super::run::Dequeue;
-use super::super::{Backlog, Backlogs, Direction, Fact, Queue, Sink, Turn};
+use super::super::{Backlog, Backlogs, Direction, Fact, Portion, Queue, Sink, Turn};
 use super::flows::{DropBatch, FlowLimits, FlowTable};
 use super::plain::check_limits;
 use super::stations::{AirtimeQueueLimit, Stations};
@@ -320,7 +320,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
 
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {
         let station = self.next_station(now, category)?;
-        Some(Turn::new(station, category).counting(self.counts_below()))
+        Some(Turn::new(station, category).counting(self.counts_below()).moving(Portion::All))
     }
 
     #[inline]
@@ -350,6 +350,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
 
     fn on(&mut self, now: Instant, fact: Fact<'_, P>) {
         match fact {
+            Fact::Round(category) => self.stations.begin_round(category.index()),
             Fact::Eligibility { station, category, eligibility } => {
                 self.stations.set_eligibility(station, category.index(), eligibility);
             }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::frame::StationId;
 use crate::queue::Eligibility;
 
-/// Limits of the airtime below the queue (AQL; kernel: `ieee80211_txq_airtime_check`).
+/// Limits of the airtime below the queue (AQL; kernel: `ieee80211_txq_airtime_check`). A driver's scheduling round of a category begins only
+/// while less than `high`, and half of `low` for each further station with packets, is pending in it
+/// (`ieee80211_txq_schedule_airtime_check`); a round that has begun goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AirtimeQueueLimit {
@@ -77,6 +79,12 @@ struct Lists {
     parked: Vec<u16>,
     /// Number of rounds of refills.
     round: u64,
+    /// Number of stations in a list, parked ones included.
+    listed: u64,
+    /// Expected airtime of all packets of the category below the queue (`aql_ac_pending_airtime`).
+    pending: Span,
+    /// Whether no station is served before the next [`Stations::begin_round`].
+    closed: bool,
 }
 
 /// All stations of a transmitter.
@@ -161,7 +169,17 @@ impl Stations {
         if entry.place == Place::Idle {
             entry.place = Place::New;
             self.lists[category].new.push_back(station.0);
+            self.lists[category].listed += 1;
         }
+    }
+
+    /// Begins a scheduling round, in which no station is served while much of the category is pending: its high limit, and half of the low
+    /// one for each further station (`ieee80211_txq_schedule_airtime_check`).
+    pub(super) fn begin_round(&mut self, category: usize) {
+        let lists = &mut self.lists[category];
+        lists.closed = self.limit.as_ref().is_some_and(|limit| {
+            lists.pending >= limit.high + limit.low * lists.listed.saturating_sub(1) / 2
+        });
     }
 
     /// Returns the station to be served next; it keeps its turn until its deficit is used up. `has_packets` tests a station for
@@ -174,6 +192,9 @@ impl Stations {
         category: usize,
         has_packets: impl Fn(StationId) -> bool,
     ) -> Option<StationId> {
+        if self.lists[category].closed {
+            return None;
+        }
         let mut refills = 0;
         loop {
             let lists = &self.lists[category];
@@ -220,6 +241,8 @@ impl Stations {
                 if is_new && !lists.old.is_empty() {
                     entry.place = Place::Old;
                     lists.old.push_back(station);
+                } else {
+                    lists.listed -= 1;
                 }
             }
             if let Some(of) = self.stations.get_mut(usize::from(station)) {
@@ -308,6 +331,7 @@ impl Stations {
 
     pub(super) fn on_handed(&mut self, station: StationId, category: usize, estimated: Span) {
         self.station(station).by_category[category].pending += estimated;
+        self.lists[category].pending += estimated;
         self.total_pending += estimated;
     }
 
@@ -318,6 +342,7 @@ impl Stations {
         entry.pending -= estimated;
         let was_over = self.limit.as_ref().is_some_and(|limit| self.total_pending >= limit.threshold);
         self.total_pending -= estimated;
+        self.lists[category].pending -= estimated;
         self.unpark(station.0, category);
         if was_over && self.limit.as_ref().is_some_and(|limit| self.total_pending < limit.threshold) {
             for category in 0..self.lists.len() {
@@ -419,6 +444,26 @@ mod tests {
         assert_eq!(select(&mut stations), None);
         stations.on_returned(StationId(1), 3, Span::from_millis(1));
         assert_eq!(select(&mut stations), Some(0));
+    }
+
+    #[test]
+    fn no_round_begins_while_much_of_the_category_is_pending() {
+        let mut stations = stations(Some(AirtimeQueueLimit::default()), 3);
+        // 12 ms and twice half of 5 ms for three stations; the first has 6 of them, below its limit.
+        stations.on_handed(StationId(0), BE, Span::from_millis(6));
+        stations.on_handed(StationId(1), BE, Span::from_millis(11));
+        stations.begin_round(BE);
+        assert_eq!(select(&mut stations), None, "17 ms of 17");
+        stations.on_returned(StationId(1), BE, Span::from_micros(1));
+        assert_eq!(select(&mut stations), None, "the round has not begun");
+        stations.begin_round(BE);
+        assert!(select(&mut stations).is_some());
+        // A round that has begun goes on; another category is not counted.
+        stations.on_handed(StationId(0), BE, Span::from_micros(5_999));
+        stations.on_handed(StationId(1), 3, Span::from_micros(1));
+        assert!(select(&mut stations).is_some());
+        stations.begin_round(BE);
+        assert_eq!(select(&mut stations), None);
     }
 
     #[test]

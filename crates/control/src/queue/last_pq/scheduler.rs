@@ -8,7 +8,9 @@ use airbound_wifi::edca::Category;
 
 use super::super::fq_codel::FlowQueue;
 use super::super::run::Dequeue;
-use super::super::{AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Protection, Queue, Sink, Turn};
+use super::super::{
+    AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Portion, Protection, Queue, Sink, Turn,
+};
 use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
 use super::controller::DelayController;
@@ -404,8 +406,12 @@ impl<P: Payload> Queue<P> for LastPq<P> {
         }
         let station = self.next_station(now, category)?;
         let bound = self.aggregate_bound(now, station, category);
-        let whole = most_below < Span::MAX;
-        Some(Turn { station, category, bound, counts_airtime: self.counts_below(), whole })
+        let portion = match most_below {
+            Span::MAX if self.controller.is_empty() => Portion::All,
+            Span::MAX => Portion::Packet,
+            _ => Portion::Aggregate,
+        };
+        Some(Turn { station, category, bound, counts_airtime: self.counts_below(), portion })
     }
 
     #[inline]
