@@ -155,7 +155,8 @@ pub(super) struct Validate {
     /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
-    /// ns3: judge the tables of this folder, with the columns of those in studies/data, instead of these
+    /// ns3: judge the tables of this folder, with the columns of those in studies/data, instead of these; lab: take the kernel's side
+    /// from the records that --out kept there, instead of playing
     #[arg(long, value_name = "FOLDER")]
     pub(super) data: Option<PathBuf>,
     /// lab: only the cases whose name contains this
@@ -164,6 +165,9 @@ pub(super) struct Validate {
     /// lab: keep the records of its runs in this folder
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// lab: seeds of the cases with HT, 1 to 9; means are compared
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
+    pub(super) seeds: u8,
     /// lab: kernel, by its first two numbers
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "SERIES", default_value_t)]

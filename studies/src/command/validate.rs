@@ -22,8 +22,8 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
         first_seed: 1,
         jobs: NonZeroUsize::new(jobs::threads(validate.jobs)).unwrap_or(NonZeroUsize::MIN),
     };
-    if validate.data.is_some() && validate.rungs != ["ns3"] {
-        let problem = "--data is for the rung ns3 alone; write airbound validate ns3 --data FOLDER";
+    if validate.data.is_some() && validate.rungs != ["ns3"] && validate.rungs != ["lab"] {
+        let problem = "--data is for the rung ns3 or lab alone; write airbound validate ns3 --data FOLDER";
         return Err(CommandError::Input(problem.to_owned()));
     }
     let mut all: Vec<ValidationRow> = Vec::new();
@@ -83,6 +83,8 @@ fn lab(
         kernel: validate.kernel.on(validate.arch)?,
         only: validate.only.as_deref(),
         out: validate.out.as_deref(),
+        data: validate.data.as_deref(),
+        seeds: validate.seeds.into(),
         say: &say,
     };
     lab_rows(effort, &setting).map_err(|error| CommandError::Defect(error.to_string()))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use airbound_lab::host::{self, Built, Machine, Network, Scratch};
 use airbound_lab::{LabError, plan};
-use airbound_record::{FlowSummary, Summary};
+use airbound_record::{FlowSummary, RunFolder, Summary};
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_scenario::{Overrides, Scenario};
 
@@ -27,13 +27,17 @@ pub struct LabSetting<'a> {
     pub only: Option<&'a str>,
     /// Keeps the record of each run in a folder here.
     pub out: Option<&'a Path>,
+    /// Takes the kernel's side from the records kept in this folder, in place of playing.
+    pub data: Option<&'a Path>,
+    /// Seeds of the cases with HT; their means are compared. The others have one.
+    pub seeds: u64,
     /// Receives a line for each step.
     pub say: &'a dyn Fn(&str),
 }
 
 /// Of goodput, and of median and 95th percentile of the latency.
-const GOODPUT: Tolerance = Tolerance::Relative(0.10);
-const LATENCY: Tolerance = Tolerance::Relative(0.25);
+const GOODPUT: Tolerance = Tolerance::Relative(0.05);
+const LATENCY: Tolerance = Tolerance::Relative(0.15);
 
 /// One comparison.
 struct Case {
@@ -128,7 +132,52 @@ macro_rules! probe {
 
 const SATURATING: &str = flow!("udp", "a", "kind = \"cbr\"\nrate = \"60 Mbit/s\"\nsize = \"1472 B\"");
 
-const CASES: [Case; 16] = [
+/// Stations that download, or upload, with all that they can get, and a light stream to the first of them.
+macro_rules! busy {
+    ($id:literal, $count:literal, $bulk:literal, $goodput:expr, $latency:expr, $more:expr) => {
+        Case {
+            id: $id,
+            goodput: $goodput,
+            latency: $latency,
+            stations: concat!(
+                "[[station]]\nname = \"a\"\ncount = ",
+                $count,
+                "\nrate = \"HT20 MCS7 1SS LGI\"\n"
+            ),
+            flows: concat!(flow!("bulk", "a", $bulk), $more),
+            ..PLAIN
+        }
+    };
+}
+
+macro_rules! downloads {
+    ($id:literal, $count:literal) => {
+        busy!($id, $count, "kind = \"tcp\"", &["total", "probe"], &["probe"], probe!("a-1"))
+    };
+}
+
+/// The light streams go down to the first station, and up from it.
+macro_rules! uploads {
+    ($id:literal, $count:literal, $first:literal) => {
+        busy!(
+            $id,
+            $count,
+            "kind = \"tcp\"\ndirection = \"up\"\ncongestion = { kind = \"cubic\", small-queue = \"7.8125 ms\" }",
+            &["total", "probe", "probe-up"],
+            &["probe", "probe-up"],
+            concat!(
+                probe!($first),
+                flow!(
+                    "probe-up",
+                    $first,
+                    "kind = \"cbr\"\nrate = \"100 kbit/s\"\nsize = \"100 B\"\ndirection = \"up\""
+                )
+            )
+        )
+    };
+}
+
+const CASES: [Case; 26] = [
     Case {
         id: "idle",
         goodput: &["probe"],
@@ -252,6 +301,32 @@ const CASES: [Case; 16] = [
         ),
         ..PLAIN
     },
+    downloads!("downloads-2", "2"),
+    downloads!("downloads-3", "3"),
+    downloads!("downloads-5", "5"),
+    downloads!("downloads-10", "10"),
+    uploads!("uploads-1", "1", "a"),
+    uploads!("uploads-2", "2", "a-1"),
+    uploads!("uploads-3", "3", "a-1"),
+    uploads!("uploads-5", "5", "a-1"),
+    uploads!("uploads-10", "10", "a-1"),
+    Case {
+        id: "loaded-voice",
+        goodput: &["bulk", "voice", "call"],
+        latency: &["voice", "call"],
+        // 10 Mb/s of voice, whose frames go alone: 40 % of the air.
+        stations: fixed!("a", "7"),
+        flows: concat!(
+            flow!("bulk", "a", "kind = \"tcp\""),
+            flow!(
+                "voice",
+                "a",
+                "kind = \"poisson\"\nrate = \"10 Mbit/s\"\nsize = \"1200 B\"\ncategory = \"vo\""
+            ),
+            flow!("call", "a", "kind = \"voip\"\ncategory = \"vo\"")
+        ),
+        ..PLAIN
+    },
     Case {
         id: "power-save",
         goodput: &["message", "call"],
@@ -292,18 +367,38 @@ impl Case {
 pub fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRow>, TrialError> {
     let mut rows = Vec::new();
     let wanted = |case: &&Case| setting.only.is_none_or(|only| case.id.contains(only));
-    let built = host::build(setting.cache, setting.kernel, setting.program, &mut |step| (setting.say)(step));
+    let built = setting.data.is_none().then(|| {
+        host::build(setting.cache, setting.kernel, setting.program, &mut |step| (setting.say)(step))
+    });
     for case in CASES.iter().filter(wanted) {
-        (setting.say)(case.id);
-        let trial = Trial::new(format!("lab {}", case.id), case.text(effort), 1);
-        let ours = trial.run()?.summary;
-        let kernel = match &built {
-            Ok(built) => play(&trial, built, setting),
-            Err(error) => Err(error.to_string()),
-        };
+        let (mut ours, mut kernel) = (Vec::new(), Ok(Vec::new()));
+        for seed in 1..=if case.vht { 1 } else { setting.seeds } {
+            (setting.say)(case.id);
+            let trial = Trial::new(format!("lab {}", case.id), case.text(effort), seed);
+            ours.push(trial.run()?.summary);
+            let played = match (&built, setting.data) {
+                (_, Some(data)) => kept(&trial, data),
+                (Some(Ok(built)), None) => play(&trial, built, setting),
+                (Some(Err(error)), None) => Err(error.to_string()),
+                (None, None) => continue,
+            };
+            kernel = kernel.and_then(|kernel| Ok([kernel, vec![played?]].concat()));
+        }
         rows.extend(compare(case, &ours, kernel));
     }
     Ok(rows)
+}
+
+/// The folder of a trial's record.
+fn folder_of(trial: &Trial) -> String {
+    let id = trial.name.replace(' ', "-");
+    if trial.seed == 1 { id } else { format!("{id}-seed-{}", trial.seed) }
+}
+
+/// The kept record of a trial.
+fn kept(trial: &Trial, data: &Path) -> Result<Summary, String> {
+    let folder = RunFolder::open(&data.join(folder_of(trial)));
+    folder.and_then(|folder| folder.summary()).map_err(|error| error.to_string())
 }
 
 /// Plays a trial in the laboratory; the record stays if a folder for it is given.
@@ -311,7 +406,7 @@ fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summar
     let scenario = Scenario::parse(&trial.scenario, &trial.name, &Overrides::default())
         .map_err(|error| error.to_string())?;
     let scenario = Scenario { seed: trial.seed, ..scenario };
-    let id = trial.name.replace(' ', "-");
+    let id = folder_of(trial);
     let attempt = || -> Result<Summary, LabError> {
         plan::check(&scenario)?;
         let place = Scratch::create(&std::env::temp_dir().join(format!("airbound-{id}")))?;
@@ -338,7 +433,14 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
 /// Function that reads the value of one row from a summary.
 type Reading<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
 
-fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<ValidationRow> {
+/// The mean of a value over runs.
+fn mean(runs: &[Summary], reading: &Reading<'_>) -> Option<f64> {
+    let values: Option<Vec<f64>> = runs.iter().map(reading).collect();
+    let values = values.filter(|values| !values.is_empty())?;
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn compare(case: &Case, ours: &[Summary], kernel: Result<Vec<Summary>, String>) -> Vec<ValidationRow> {
     let mut readings: Vec<(String, &str, Option<Tolerance>, Reading<'_>)> = Vec::new();
     for flow in case.goodput {
         let reading = Box::new(move |run: &Summary| goodput(run, flow));
@@ -351,7 +453,7 @@ fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<
         readings.push((format!("latency p95, {flow}"), "ms", Some(LATENCY), Box::new(p95)));
     }
     if case.airtime {
-        for (place, station) in ours.stations.iter().enumerate() {
+        for (place, station) in ours.iter().take(1).flat_map(|run| run.stations.iter().enumerate()) {
             let share = move |run: &Summary| run.stations.get(place).map(|station| station.airtime_share);
             readings.push((format!("airtime share, {}", station.name), "", Some(GOODPUT), Box::new(share)));
         }
@@ -361,8 +463,8 @@ fn compare(case: &Case, ours: &Summary, kernel: Result<Summary, String>) -> Vec<
         Err(reason) => (None, reason),
     };
     let row = |(metric, unit, tolerance, reading): (String, &str, Option<Tolerance>, Reading<'_>)| {
-        let reference = kernel.as_ref().and_then(&reading);
-        let measured = reference.and_then(|_| reading(ours));
+        let reference = kernel.as_ref().and_then(|runs| mean(runs, &reading));
+        let measured = reference.and_then(|_| mean(ours, &reading));
         ValidationRow::judged(case.id, metric, unit, reference, measured, tolerance, note.clone())
     };
     readings.into_iter().map(row).collect()
@@ -393,7 +495,7 @@ mod tests {
             seed: 1,
         };
         let ours = trial.run().expect("runs").summary;
-        let rows = compare(&CASES[0], &ours, Err("the laboratory needs QEMU".to_owned()));
+        let rows = compare(&CASES[0], &[ours], Err("the laboratory needs QEMU".to_owned()));
         assert!(
             rows.iter()
                 .all(|row| row.measured.is_none() && row.note.contains("QEMU") && row.within().is_none())
