@@ -29,7 +29,7 @@ fn only_known_papers_and_pages_are_taken() {
 #[test]
 fn tables_of_users_are_looked_at_first() {
     let text = refuse(&["validate", "closed", "--quick", "--data", "."]);
-    assert!(text.contains("--data is for the rung ns3 alone"), "{text}");
+    assert!(text.contains("--data is for the rung ns3 or lab alone"), "{text}");
     let text = refuse(&["validate", "ns3", "--quick", "--data", "nowhere"]);
     assert!(text.contains("nowhere has no table; allowed are files named hidden.csv"), "{text}");
 }
