@@ -1,5 +1,5 @@
 //! Wrong arguments in one sentence: what is wrong, and what is allowed, as all errors of Airbound's programs are. clap says it in
-//! several paragraphs, with the usage and hints. [`reference`] makes the pages of commands from the same declarations.
+//! several paragraphs, with the usage and hints. [`mod@reference`] makes the pages of commands from the same declarations.
 //!
 //! ```
 //! use clap::{Arg, Command};

@@ -41,8 +41,11 @@ pub struct Conversation {
     /// The end whose packets are the first of `packets`, and the other.
     pub ends: [End; 2],
     /// By the end that sent them: time in s after the first packet of the capture, and length of the IP packet.
-    pub packets: [Vec<(f64, u32)>; 2],
+    pub packets: [Packets; 2],
 }
+
+/// Times in s and lengths in bytes.
+type Packets = Vec<(f64, u32)>;
 
 impl Conversation {
     /// Bytes of both directions.
@@ -71,7 +74,7 @@ struct Interface {
 
 #[derive(Default)]
 struct Found {
-    conversations: BTreeMap<(Transport, [End; 2]), [Vec<(f64, u32)>; 2]>,
+    conversations: BTreeMap<(Transport, [End; 2]), [Packets; 2]>,
     packets: usize,
     begin: Option<f64>,
     /// A type of link that no packet could be read of.

@@ -57,7 +57,7 @@ pub(super) fn read(report: &Report) -> Result<Measured, FormatError> {
     let counted = || report.intervals.iter().filter(|interval| !interval.sum.omitted);
     let series: Vec<(f64, f64)> =
         counted().map(|interval| (interval.sum.start, interval.sum.bits_per_second / 1e6)).collect();
-    let (Some(first), Some(last)) = (counted().next(), counted().last()) else {
+    let (Some(first), Some(last)) = (counted().next(), counted().next_back()) else {
         return Err(FormatError::new("iperf3 measured no interval"));
     };
     let test = report.start.test_start.as_ref();

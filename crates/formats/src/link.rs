@@ -15,7 +15,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Measured, FormatError> {
     let is_bandwidth = matches!(trace, Trace::Bandwidth(_));
     let column = |index: usize| rows.iter().filter_map(move |row| row.get(index).copied());
     let of_path = |index: usize| column(index).filter(|_| is_bandwidth);
-    let (first, last) = (column(0).next(), column(0).last());
+    let (first, last) = (column(0).next(), column(0).next_back());
     let rates: Vec<f64> = of_path(1).collect();
     let losses: Vec<f64> = of_path(3).map(|loss| loss.max(0.0)).collect();
     let mean =

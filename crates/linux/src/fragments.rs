@@ -17,7 +17,7 @@ struct Datagram {
     identification: u32,
 }
 
-/// The ports of the last [`MOST`] datagrams that came in fragments. Later fragments of older ones, and those that overtook the first one,
+/// The ports of the last `MOST` datagrams that came in fragments. Later fragments of older ones, and those that overtook the first one,
 /// have none.
 #[derive(Debug, Default)]
 pub struct Fragments {

@@ -274,8 +274,8 @@ pub(crate) fn score(demand: &DemandResult) -> Score {
         Keeping::Missed => "missed",
     };
     let bitrate = demand.bitrate_mbps.map(|mbps| format!(", {} Mb/s", number(mbps)));
-    let lost =
-        (demand.lost_share >= LEAST).then(|| format!(", {} % undelivered", number(100.0 * demand.lost_share)));
+    let lost = (demand.lost_share >= LEAST)
+        .then(|| format!(", {} % undelivered", number(100.0 * demand.lost_share)));
     Score {
         text: demand.measured_ms.map_or(NOTHING.to_owned(), |value| format!("{} ms", number(value))),
         detail: format!("{word}{}{}", bitrate.unwrap_or_default(), lost.unwrap_or_default()),

@@ -1,6 +1,6 @@
 //! `airbound doctor` beside causes that are injected into the simulator, and healthy links.
 //!
-//! [`inject`] draws networks with one cause each, by rules and a seed; `observe` plays them, with the doctor's probes and what a driver
+//! `inject` draws networks with one cause each, by rules and a seed; `observe` plays them, with the doctor's probes and what a driver
 //! would count. An injection that delays nobody is drawn again: its symptom is counted on the probes, before any diagnosis.
 
 mod inject;

@@ -474,7 +474,7 @@ fn a_packet_waits_behind_its_own_channel_only() {
         )
     };
     let flow = |name: &str| format!("[[flow]]\nname = \"{name}\"\nkind = \"tcp\"\nstation = \"{name}-tv\"\n");
-    let text = ["near", "far"].map(|name| flow(name)).concat();
+    let text = ["near", "far"].map(flow).concat();
     let text = format!("duration = \"500 ms\"\n{}{}{text}", network("near", 1), network("far", 6));
     std::fs::write(place.path("two.toml"), text).expect("written");
     place.succeed(&["run", "two.toml", "--out", "a", "--quiet"]);

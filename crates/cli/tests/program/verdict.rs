@@ -119,7 +119,10 @@ fn advice_for_the_flat_helps_on_both_wires() {
         for attempt in attempts {
             // Whether the ranges of three seeds overlap is chance; that the mean falls by a tenth is not.
             assert_eq!(attempt["figure"], "p95", "{attempt}");
-            assert!(attempt["after"].as_f64() < attempt["before"].as_f64().map(|before| 0.9 * before), "{attempt}");
+            assert!(
+                attempt["after"].as_f64() < attempt["before"].as_f64().map(|before| 0.9 * before),
+                "{attempt}"
+            );
         }
     }
 }

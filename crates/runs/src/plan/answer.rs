@@ -27,7 +27,7 @@ pub struct Plan {
     /// The result for each demand.
     pub demands: Vec<Outlook>,
     /// The factor, less one, by which the rates of all flows with demands could grow with all demands met, at most
-    /// [`MOST_HEADROOM`]; `None` if they are not met, or have no rate of their own.
+    /// `MOST_HEADROOM`; `None` if they are not met, or have no rate of their own.
     pub headroom: Option<f64>,
     /// Relaxed demands that could be met; empty if all are met, or if the airtime does not suffice.
     pub relax: Vec<Relaxed>,

@@ -7,7 +7,7 @@
 //!              ▲                        (half-duplex)                    │ outbound link, delay
 //!              └── policy's limit, congestion control     viewer ◄── access link ◄── queue ◄──┘
 //! ```
-//! Access links are pipes, whose turns are events of the conference, or networks, whose [`World`](crate::world::World) advances both in one order
+//! Access links are pipes, whose turns are events of the conference, or networks, whose `World` advances both in one order
 //! of time; at the same instant networks go first. Packets that leave or arrive together are one event.
 
 mod access;

@@ -35,7 +35,7 @@ fn world(spec: ConferenceSpec) -> Result<World, BuildError> {
 }
 
 impl AirSpec {
-    /// Builds the network, measured for a duration after a warm-up. Its external flows are those of the clients, see [`flow_of`].
+    /// Builds the network, measured for a duration after a warm-up. Its external flows are those of the clients, see `conference::flow_of`.
     ///
     /// # Errors
     /// The scenario lacks a station or a flow, or the parameters of its scheme are wrong.
