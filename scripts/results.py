@@ -139,7 +139,7 @@ def entry_of(text):
     if "headlines" in entry["tables"]:
         verdicts = [row[-1] for row in entry["tables"]["headlines"][1:]]
         entry["values"] = {name.replace(" ", "-"): verdicts.count(name) for name in VERDICTS}
-        # What no run can reach is counted apart.
+        # Values that no run can reach are counted apart.
         entry["values"]["headlines"] = len(verdicts) - verdicts.count("impossible")
     return entry
 

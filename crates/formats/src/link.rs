@@ -35,15 +35,22 @@ pub(super) fn read(text: &str, name: &str) -> Result<Measured, FormatError> {
     Ok(Measured { tool: tool.to_owned(), content: Content::Path(path) })
 }
 
-/// Numbers of the rows from the time on, units in the third left out; a row with a first cell that only counts has it left out.
+/// Numbers of the rows from the time on, units in the third left out; cells that only count rows (pandas names them nothing, R gives the
+/// header a name less) are left out, as by the reader of traces.
 fn rows(text: &str) -> Vec<Vec<f64>> {
     let header = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let names = cells(header.trim_start_matches('#'));
-    let counts = names.first().is_some_and(|name| matches!(name.to_ascii_lowercase().as_str(), "" | "index"));
+    let is_named = names.iter().any(|name| name.starts_with(|sign: char| sign.is_alphabetic()));
+    let letters =
+        |name: &str| name.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_lowercase();
+    let unnamed = ["", "index", "unnamed", "row", "rownames"];
+    let is_index = is_named && names.first().is_some_and(|name| unnamed.contains(&letters(name).as_str()));
+    let row = text.lines().rev().map(cells).find(|row| !row.is_empty()).map_or(0, |row| row.len());
+    let counts = usize::from(is_index) + usize::from(is_named && row == names.len() + 1);
     let number = |cell: &str| cell.strip_suffix("ms").unwrap_or(cell).trim().parse::<f64>().ok();
     let row = |line: &str| -> Option<Vec<f64>> {
         let row: Vec<f64> =
-            cells(line).iter().skip(usize::from(counts)).map(|cell| number(cell)).collect::<Option<_>>()?;
+            cells(line).iter().skip(counts).map(|cell| number(cell)).collect::<Option<_>>()?;
         (row.len() > 1).then_some(row)
     };
     text.lines().filter_map(row).collect()

@@ -80,12 +80,16 @@ fn hairpin_has_round_trips_and_losses_beside_bandwidth() {
 }
 
 #[test]
-fn a_table_of_pandas_has_an_index() {
-    let text = ",time,bandwidth\n0,0.0,5.0\n1,0.5,15.0\n";
-    let Content::Path(path) = read(text.as_bytes(), "x.csv").expect("a trace").content else {
-        panic!("a path")
-    };
-    assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(10.0), 0.5));
+fn tables_of_pandas_and_r_count_their_rows() {
+    let pandas = ",time,bandwidth\n0,0.0,5.0\n1,0.5,15.0\n";
+    let r = "\"time\" \"bandwidth\"\n\"1\" 0 5\n\"2\" 0.5 15\n";
+    let bare = "0 5\n0.5 15\n";
+    for text in [pandas, r, bare] {
+        let Content::Path(path) = read(text.as_bytes(), "x.csv").expect("a trace").content else {
+            panic!("a path")
+        };
+        assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(10.0), 0.5), "{text}");
+    }
 }
 
 /// Packets and bytes of each direction of each conversation.
