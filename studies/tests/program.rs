@@ -30,6 +30,8 @@ fn only_known_papers_and_pages_are_taken() {
 fn tables_of_users_are_looked_at_first() {
     let text = refuse(&["validate", "closed", "--quick", "--data", "."]);
     assert!(text.contains("--data is for the rung ns3 or lab alone"), "{text}");
+    let text = refuse(&["validate", "lab", "--data", "nowhere"]);
+    assert!(text.contains("nowhere has no runs of the laboratory; airbound validate lab --out"), "{text}");
     let text = refuse(&["validate", "ns3", "--quick", "--data", "nowhere"]);
     assert!(text.contains("nowhere has no table; allowed are files named hidden.csv"), "{text}");
 }

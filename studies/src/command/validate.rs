@@ -26,6 +26,12 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
         let problem = "--data is for the rung ns3 or lab alone; write airbound validate ns3 --data FOLDER";
         return Err(CommandError::Input(problem.to_owned()));
     }
+    if validate.rungs == ["lab"] && validate.data.as_deref().is_some_and(|folder| !has_lab_runs(folder)) {
+        let folder = validate.data.as_deref().unwrap_or(std::path::Path::new("")).display();
+        let problem =
+            format!("{folder} has no runs of the laboratory; airbound validate lab --out FOLDER keeps some");
+        return Err(CommandError::Input(problem));
+    }
     let mut all: Vec<ValidationRow> = Vec::new();
     let wanted =
         |rung: &Rung| validate.rungs.is_empty() || validate.rungs.iter().any(|name| name == rung.name());
@@ -65,6 +71,12 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
     }
     let outside = all.iter().filter(|row| row.within() == Some(false)).count();
     if outside == 0 { Ok(()) } else { Err(CommandError::Validation(outside, all.len())) }
+}
+
+/// Whether a folder has a run of one of the laboratory's scenarios.
+fn has_lab_runs(folder: &std::path::Path) -> bool {
+    let runs = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    runs.map(|run| run.file_name()).any(|name| name.to_string_lossy().starts_with("lab-"))
 }
 
 /// The rung that needs a virtual machine.
