@@ -36,7 +36,7 @@ pub struct DemandResult {
     pub demanded_ms: f64,
     /// Mean over the seeds of that percentile, ms; `None` if packets of a seed never arrived.
     pub measured_ms: Option<f64>,
-    /// The 95 % interval of that mean, ms; `None` with one seed.
+    /// The 95 % interval of that mean, ms; `None` with fewer than three seeds.
     pub interval_ms: Option<[f64; 2]>,
     /// Share of packets, or of payload, that did not arrive, mean over the seeds.
     pub lost_share: f64,
@@ -148,9 +148,9 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The 95 % interval of a mean, by Student's distribution; `None` for one value.
+/// The 95 % interval of a mean, by Student's distribution; `None` for fewer than three values, since that of two spans nearly anything.
 fn interval(values: &[f64]) -> Option<[f64; 2]> {
-    let degrees = u32::try_from(values.len().checked_sub(1)?).ok().filter(|degrees| *degrees > 0)?;
+    let degrees = u32::try_from(values.len().checked_sub(1)?).ok().filter(|degrees| *degrees > 1)?;
     let centre = mean(values);
     let variance = values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / f64::from(degrees);
     let half =
@@ -184,6 +184,13 @@ mod tests {
         assert_eq!((close.keeping, close.measured_ms), (Keeping::About, Some(19.5)));
         assert_eq!(of([18.0, 18.1, 18.2]).keeping, Keeping::Kept);
         assert_eq!(of([21.0, 21.1, 21.2]).keeping, Keeping::Missed);
+    }
+
+    #[test]
+    fn two_seeds_tell_no_interval() {
+        let runs = (1..).zip([15.0, 108.0]).map(|(seed, p95)| Made::new("linux", seed).vr(p95, 0.5));
+        let result = results(runs.collect()).remove(0);
+        assert_eq!((result.keeping, result.interval_ms), (Keeping::Missed, None));
     }
 
     #[test]
