@@ -20,6 +20,17 @@ pub(crate) struct Folded {
     pub(crate) most: u64,
 }
 
+/// The distributions of a run, by the number of the flow.
+type Distributions = BTreeMap<(u32, Component), Distribution>;
+
+/// One distribution, without what all of its rows repeat: a comparison holds those of all runs.
+#[derive(Debug, Clone, Default)]
+struct Distribution {
+    mean: Span,
+    /// Upper bounds, and numbers of samples.
+    buckets: Vec<(Span, u64)>,
+}
+
 /// The data of one run. Its memory depends on the length of the time series, not on the number of packets.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -34,8 +45,7 @@ pub struct Run {
     numbers: BTreeMap<String, u32>,
     /// Connections that were left out, if any.
     pub(crate) folded: Option<Folded>,
-    /// Sorted by flow.
-    distributions: Vec<DistributionRow>,
+    distributions: Distributions,
     /// Sorted by flow, then by window.
     series: Vec<SeriesRow>,
 }
@@ -51,7 +61,7 @@ impl Run {
             scheme: None,
             numbers: BTreeMap::new(),
             folded: None,
-            distributions: Vec::new(),
+            distributions: BTreeMap::new(),
             series: Vec::new(),
         }
     }
@@ -84,14 +94,17 @@ impl Run {
         if let Some(path) = folder.existing("distributions.parquet") {
             let table = TableReader::<DistributionRow>::open(&path)?;
             run.note(table.info());
-            run.distributions = table.collect::<Result<_, _>>()?;
+            for row in table {
+                run.add(&row?);
+            }
         } else if let Some(path) = folder.existing("packets.parquet") {
             let hops = folder.existing("hops.parquet");
-            run.distributions = run.distributions_of(&path, hops.as_deref())?;
+            run.distributions_of(&path, hops.as_deref())?.iter().for_each(|row| run.add(row));
         }
         // Flows are looked up one by one.
         run.series.sort_by_key(|row| row.flow);
-        run.distributions.sort_by_key(|row| row.flow);
+        run.series.shrink_to_fit();
+        run.distributions.values_mut().for_each(|one| one.buckets.shrink_to_fit());
         Ok(run)
     }
 
@@ -103,17 +116,15 @@ impl Run {
         let stages = Stage::ALL.map(Component::Stage).into_iter().zip(means);
         for (component, mean) in std::iter::once((Component::Latency, total)).chain(stages) {
             let mean = Span::from_secs_f64(mean / 1e3);
-            self.distributions.push(DistributionRow {
-                flow: number,
-                component,
-                low: mean,
-                high: mean,
-                count: 1,
-                mean,
-            });
+            self.add(&DistributionRow { flow: number, component, low: mean, high: mean, count: 1, mean });
         }
-        self.distributions.sort_by_key(|row| row.flow);
         self
+    }
+
+    fn add(&mut self, row: &DistributionRow) {
+        let one = self.distributions.entry((row.flow, row.component)).or_default();
+        one.mean = row.mean;
+        one.buckets.push((row.high, row.count));
     }
 
     /// Notes the scheme, and the numbers of flows, that a table states.
@@ -179,18 +190,15 @@ impl Run {
 
     /// The buckets of one distribution of a flow: upper bound and number of samples.
     pub(crate) fn buckets(&self, flow: u32, component: Component) -> impl Iterator<Item = (Span, u64)> + '_ {
-        let rows = of_flow(&self.distributions, flow, |row| row.flow);
-        rows.iter().filter(move |row| row.component == component).map(|row| (row.high, row.count))
+        self.distributions.get(&(flow, component)).into_iter().flat_map(|one| one.buckets.iter().copied())
     }
 
     /// Mean time of a flow's packets in each stage, ms, and the number of packets.
     pub(crate) fn split(&self, flow: u32) -> Option<([f64; 6], u64)> {
         let count = self.buckets(flow, Component::Latency).map(|(_, count)| count).sum();
-        let rows = of_flow(&self.distributions, flow, |row| row.flow);
         let mean = |stage: Stage| {
-            rows.iter()
-                .find(|row| row.component == Component::Stage(stage))
-                .map_or(0.0, |row| row.mean.as_millis_f64())
+            let one = self.distributions.get(&(flow, Component::Stage(stage)));
+            one.map_or(0.0, |one| one.mean.as_millis_f64())
         };
         (count > 0).then(|| (Stage::ALL.map(mean), count))
     }
@@ -213,15 +221,10 @@ impl Run {
 
     /// The windows of one flow in order.
     pub(crate) fn windows(&self, flow: u32) -> &[SeriesRow] {
-        of_flow(&self.series, flow, |row| row.flow)
+        let first = self.series.partition_point(|row| row.flow < flow);
+        let last = self.series.partition_point(|row| row.flow <= flow);
+        self.series.get(first..last).unwrap_or_default()
     }
-}
-
-/// The rows of one flow.
-fn of_flow<R>(rows: &[R], number: u32, flow: impl Fn(&R) -> u32) -> &[R] {
-    let first = rows.partition_point(|row| flow(row) < number);
-    let last = rows.partition_point(|row| flow(row) <= number);
-    rows.get(first..last).unwrap_or_default()
 }
 
 /// The hops of each packet that ended at relays, in order.
