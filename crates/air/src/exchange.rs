@@ -137,6 +137,63 @@ impl Reception {
     }
 }
 
+/// The reception times of an aggregate's MPDUs of one size, which are the same in the next aggregate at that rate.
+#[derive(Debug, Clone)]
+pub struct EqualMpdus {
+    timing: PpduTiming,
+    stretched: Option<BitRate>,
+    /// Time before the PPDU.
+    lead: Span,
+    size: ByteCount,
+    /// Padding after the first subframe.
+    padding: ByteCount,
+    /// The reception of each MPDU since the start of the exchange.
+    times: Vec<Span>,
+}
+
+impl EqualMpdus {
+    /// Those of an exchange that began at `start`, of `mpdus` MPDUs of `size` in a PSDU of `psdu` bytes. `None`
+    /// if all are received at the end of the PPDU.
+    #[must_use]
+    pub fn of(
+        start: Instant,
+        timing: &ExchangeTiming,
+        (mpdus, size, psdu): (u64, ByteCount, ByteCount),
+    ) -> Option<Self> {
+        let least = subframe_size(size) * mpdus.saturating_sub(1) + DELIMITER + size;
+        let lead = timing.ppdu_start - start;
+        let padding = psdu - least;
+        Some(Self { timing: timing.ppdu?, stretched: timing.stretched, lead, size, padding, times: Vec::new() })
+    }
+
+    /// The times asked for so far.
+    #[must_use]
+    pub fn known(&self) -> &[Span] {
+        &self.times
+    }
+
+    /// Whether MPDUs are received as `other` ones are.
+    #[must_use]
+    pub fn are_like(&self, other: &Self) -> bool {
+        let Self { timing, stretched, lead, size, padding, .. } = self;
+        (timing, stretched, lead) == (&other.timing, &other.stretched, &other.lead)
+            && (size, padding) == (&other.size, &other.padding)
+    }
+
+    /// The reception of the first MPDUs since the start of the exchange; `None` if it would be after the end of the PPDU.
+    pub fn times(&mut self, mpdus: usize, start: Instant, timing: &ExchangeTiming) -> Option<&[Span]> {
+        let reception = Reception { end: Instant::MAX, ..timing.reception() };
+        let step = subframe_size(self.size);
+        for place in self.times.len()..mpdus {
+            let before = if place == 0 { ByteCount::ZERO } else { self.padding };
+            let end = step * place as u64 + before + DELIMITER + self.size;
+            self.times.push(reception.of(end) - start);
+        }
+        let times = self.times.get(..mpdus)?;
+        times.last().is_none_or(|last| start + *last <= timing.ppdu_end).then_some(times)
+    }
+}
+
 impl Phy {
     /// No rates are in use yet.
     #[must_use]

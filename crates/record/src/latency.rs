@@ -62,10 +62,10 @@ impl LatencyHistogram {
         {
             // All samples are equal, as mostly for a stage of an aggregate's packets.
             self.record_alike(*first, times);
-        } else if let Some(Added { zeros, longest }) = self.counts.add_all(spans, any) {
+        } else if let Some(Added { zeros, longest }) = self.counts.add_all(spans, any, self.max) {
             self.zeros += zeros;
             self.sum_ns += u128::from(sum);
-            self.max = self.max.max(longest);
+            self.max = longest;
         } else {
             spans.iter().for_each(|span| self.record(*span));
         }
@@ -212,20 +212,23 @@ impl FlowLatency {
         }
     }
 
-    /// Adds packets of one aggregate: their latencies, their times in the stages in which they differ, and those in common.
+    /// Adds packets of one aggregate: their latencies, their times in the stage in which they differ, and those in common.
     pub fn record_aggregate(
         &mut self,
         latencies: &[Span],
-        differ: [(Stage, &[Span]); 2],
+        (stage, differ): (Stage, &[Span]),
         common: [(Stage, Span); 4],
     ) {
         self.latency.record_all(latencies);
-        for (stage, spans) in differ {
-            self.stages[stage as usize].record_all(spans);
-        }
+        self.stages[stage as usize].record_all(differ);
         for (stage, span) in common {
-            self.stages[stage as usize].record_alike(span, latencies.len() as u32);
+            self.record_alike(stage, span, latencies.len() as u32);
         }
+    }
+
+    /// Adds the time of `packets` packets in one stage.
+    pub fn record_alike(&mut self, stage: Stage, span: Span, packets: u32) {
+        self.stages[stage as usize].record_alike(span, packets);
     }
 
     /// Adds a delivered video frame.

@@ -7,6 +7,7 @@ use airbound_control::frame::{DropReason, Payload, StationId};
 use airbound_record::{FlowLatency, FrameFate, FrameRow, LatencyHistogram, Resolution, SeriesRow, Split};
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::aggregate::Places;
 use super::demand::DemandMeter;
 use super::samples::Samples;
 use super::video::VideoMeter;
@@ -73,6 +74,8 @@ pub(crate) struct FlowMeter {
     wifi: LatencyHistogram,
     /// Latencies not yet added to these distributions and to that of the window.
     samples: Samples,
+    /// Packets of whole aggregates not yet added to the distribution of the airtime.
+    pub(super) places: Places,
     demand: Option<DemandMeter>,
     frames: Option<Frames>,
     open: VecDeque<OpenFrame>,
@@ -107,6 +110,7 @@ impl FlowMeter {
             latency: FlowLatency::new(),
             wifi: LatencyHistogram::new(Resolution::Fine),
             samples: Samples::new(),
+            places: Places::default(),
             demand: None,
             frames: has_frames.then(Frames::default),
             open: VecDeque::new(),
@@ -188,13 +192,13 @@ impl FlowMeter {
         &self.measured
     }
 
-    /// Call after [`FlowMeter::enter_samples`].
+    /// Call after [`FlowMeter::enter_all`].
     pub(crate) const fn latency(&self) -> &FlowLatency {
-        debug_assert!(self.samples.is_empty(), "some latencies are missing");
+        debug_assert!(self.samples.is_empty() && self.places.is_empty(), "some latencies are missing");
         &self.latency
     }
 
-    /// Call after [`FlowMeter::enter_samples`].
+    /// Call after [`FlowMeter::enter_all`].
     pub(crate) const fn wifi_latency(&self) -> &LatencyHistogram {
         debug_assert!(self.samples.is_empty(), "some latencies are missing");
         &self.wifi
@@ -287,10 +291,15 @@ impl FlowMeter {
         }
     }
 
-    /// Notes `packets` datagrams of `payload` in all at their destination, in the measured time.
-    pub(super) fn on_arrivals(&mut self, packets: u64, payload: ByteCount) {
+    /// Notes `packets` datagrams, all like `packet`, at their destination in the measured time.
+    pub(super) fn on_arrivals(&mut self, packets: u64, packet: &Packet) {
         self.whole_run.delivered += packets;
-        self.on_goodput(payload, true);
+        self.on_goodput(self.payload(packet) * packets, true);
+    }
+
+    /// Whether the latencies of its packets go into distributions.
+    pub(super) const fn keeps_latency(&self) -> bool {
+        self.reported && self.keeps_latency
     }
 
     /// Notes packets sent in the measured time and acknowledged at `completed`: their latencies over the air, and those that `record` adds.
@@ -304,7 +313,7 @@ impl FlowMeter {
         if !self.reported {
             return;
         }
-        if self.keeps_latency {
+        if self.keeps_latency() {
             self.wifi.record_all(wifi);
             record(&mut self.latency);
         }
@@ -320,8 +329,14 @@ impl FlowMeter {
         }
     }
 
+    /// Adds all that is pending to the distributions.
+    pub(super) fn enter_all(&mut self) {
+        self.enter_samples();
+        self.places.enter(&mut self.latency);
+    }
+
     /// Adds the pending latencies to the distributions.
-    pub(super) fn enter_samples(&mut self) {
+    fn enter_samples(&mut self) {
         self.samples.enter(&mut self.latency, &mut self.wifi, &mut self.window.latency);
     }
 

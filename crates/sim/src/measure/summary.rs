@@ -29,7 +29,7 @@ pub(crate) struct Figures {
 impl Meters {
     /// Computes all figures; `stations` are the names of the stations, in the order of their nodes.
     pub(crate) fn figures(&mut self, stations: &[String]) -> Figures {
-        self.flows.iter_mut().for_each(FlowMeter::enter_samples);
+        self.flows.iter_mut().for_each(FlowMeter::enter_all);
         let measured = self.measured();
         let reported: Vec<&FlowMeter> = self.flows.iter().filter(|meter| meter.is_reported()).collect();
         let flows: Vec<FlowSummary> =

@@ -148,11 +148,7 @@ impl Network {
         {
             return false;
         }
-        let reception = one.timing.reception();
-        let sizes = descriptor.mpdus.iter().map(|mpdu| mpdu.size);
-        let ends = mpdu_ends(sizes, descriptor.aggregated, descriptor.psdu);
-        let counted =
-            self.parts.meters.on_aggregate(one, &descriptor.mpdus, ends.map(|end| reception.of(end)));
+        let counted = self.parts.meters.on_aggregate(one, descriptor);
         if counted {
             buffer.pass(packets);
         }
