@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod agent;
+pub(crate) mod arena;
 #[cfg(target_os = "linux")]
 pub(crate) mod doctor;
 #[cfg(target_os = "linux")]
@@ -79,6 +80,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run a grid or a sample over keys of a scenario, schemes and seeds
     Sweep(sweep::Sweep),
+    /// Rank the rules for the bitrate of a streamed game, at places of all kinds
+    Arena(arena::Arena),
     /// Write a scenario of one's own from a few answers
     Init(Init),
     /// Say what a file of another tool is, and make a scenario of it

@@ -36,6 +36,7 @@ pub(crate) fn raised(error: RunsError) -> PyErr {
         RunsError::Scenario(_)
         | RunsError::Build(_)
         | RunsError::PluginName(_)
+        | RunsError::Arena(_)
         | RunsError::CaptureOfPipes
         | RunsError::NoFolderName { .. }
         | RunsError::NoComparison { .. }

@@ -23,6 +23,9 @@ pub enum RunsError {
     /// A plugin's name is taken, or cannot be one.
     #[error("{0}")]
     PluginName(String),
+    /// Something of an arena is named that is not there, or twice.
+    #[error("{0}")]
+    Arena(String),
     /// A scheme is named more than once.
     #[error("--schemes names {0} twice; name each scheme once")]
     SchemeTwice(String),

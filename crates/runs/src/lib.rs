@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod advised;
+pub mod arena;
 mod bound;
 mod choice;
 mod error;

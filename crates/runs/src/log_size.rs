@@ -30,11 +30,11 @@ pub fn packet_log_size(opened: &Opened, named: &Named) -> Result<ByteCount, Runs
     let starts = opened.scenario.flows.iter().map(|flow| flow.start);
     let from = starts.max().unwrap_or(Span::ZERO).min(PATIENCE).max(opened.scenario.warm_up);
     if from > Span::ZERO {
-        to_the_end(&mut run, from, |_| false);
+        to_the_end(&mut run, from, |_, _| false);
     }
     rows.set((0, 0));
     let before = run.now();
-    to_the_end(&mut run, LOOK, |_| false);
+    to_the_end(&mut run, LOOK, |_, _| false);
     let looked = run.now().since(before);
     let (packets, txops) = rows.get();
     let bytes = (packets * PACKET + txops * TXOP) as f64;

@@ -56,7 +56,18 @@ impl<'a> Meter<'a> {
     pub(crate) fn simulate(&self, run: &mut Run) -> Result<(), RunsError> {
         let length = run.end().since(Instant::ZERO);
         let piece = Span::from_nanos((length.as_nanos() / PIECES).max(1)).min(LONGEST_PIECE);
-        let went_on = to_the_end(run, piece, |span| {
+        self.simulate_seen(run, piece, |_| {})
+    }
+
+    /// The same in pieces, after each of which `see` looks at the run.
+    pub(crate) fn simulate_seen(
+        &self,
+        run: &mut Run,
+        piece: Span,
+        mut see: impl FnMut(&Run),
+    ) -> Result<(), RunsError> {
+        let went_on = to_the_end(run, piece, |run, span| {
+            see(run);
             let done = self.done.fetch_add(span.as_nanos(), Ordering::Relaxed) + span.as_nanos();
             self.watch.on_progress(Step::Simulating, done, self.total);
             !self.watch.is_stopped()
@@ -72,11 +83,12 @@ pub(crate) const LONGEST_PIECE: Span = Span::from_millis(100);
 
 /// Advances a run to its end in pieces, after each of which `goes_on` receives the time that was simulated and says whether to go on.
 /// Returns whether the end was reached.
-pub(crate) fn to_the_end(run: &mut Run, piece: Span, mut goes_on: impl FnMut(Span) -> bool) -> bool {
+pub(crate) fn to_the_end(run: &mut Run, piece: Span, mut goes_on: impl FnMut(&Run, Span) -> bool) -> bool {
     loop {
         let before = run.now();
         let more = run.advance(piece);
-        let goes_on = goes_on(run.now() - before);
+        let span = run.now() - before;
+        let goes_on = goes_on(run, span);
         if !more || !goes_on {
             return !more;
         }

@@ -1,6 +1,6 @@
 //! Words that a scenario may choose from, each with what it stands for: schemes by their slots, presets, surroundings.
 
-use crate::scheme::{QUEUES, RATES, SENDERS, SESSIONS};
+use crate::scheme::{QUEUES, RATES, RTC_SENDERS, SENDERS, SESSIONS};
 
 /// Words of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,11 @@ pub fn catalogue() -> Vec<Chapter> {
     let slots = slots.into_iter().map(|(name, place, choices)| (name, place, choices.words()));
     let places = PLACES.iter().map(|(name, place, words)| (*name, *place, words.to_vec()));
     slots.chain(places).map(|(name, place, words)| Chapter { name, place, words }).collect()
+}
+
+/// The rules for the rate of real-time video, each with its meaning.
+pub fn rate_rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RTC_SENDERS.words().into_iter()
 }
 
 /// Words, each with its meaning.

@@ -59,7 +59,7 @@ pub use airbound_air::propagation::{
     Motion, Place as FloorPlace, Position, Shape, TraceLink, TraceUse, Walk, Wall,
 };
 pub use airbound_control::link::DriverOrder;
-pub use catalogue::{Chapter, catalogue};
+pub use catalogue::{Chapter, catalogue, rate_rules};
 pub use conference::{Access, Client, Conference, Encoder, SessionTransport};
 pub use demand::DemandSchedule;
 pub use disturbance::{Load, Neighbour, Spells};

@@ -51,6 +51,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "remote-desktop",
     "uplink-video",
     "cloud-gaming",
+    "game-stream",
     "dense",
     "twenty-networks",
     "dense-floor",

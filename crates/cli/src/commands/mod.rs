@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod agent;
+mod arena;
 mod beside;
 mod check;
 mod compare;
@@ -56,7 +57,10 @@ pub(crate) fn router(router: crate::args::agent::Router) -> Result<(), CliError>
 /// Does what was asked for.
 pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
     let verbosity = cli.verbosity;
-    if matches!(cli.command, Command::Demo(_) | Command::Run(_) | Command::Compare(_) | Command::Sweep(_)) {
+    if matches!(
+        cli.command,
+        Command::Demo(_) | Command::Run(_) | Command::Compare(_) | Command::Sweep(_) | Command::Arena(_)
+    ) {
         interrupt::listen();
     }
     match cli.command {
@@ -64,6 +68,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Run(run) => run::run(&run, verbosity),
         Command::Compare(compare) => compare::compare(&compare, verbosity),
         Command::Sweep(sweep) => sweep::sweep(&sweep, verbosity),
+        Command::Arena(arena) => arena::arena(&arena, verbosity),
         Command::Init(init) => init::init(&init, verbosity),
         Command::Import(import) => import::import(&import, verbosity),
         Command::Check(check) => check::check(&check, verbosity),

@@ -27,6 +27,7 @@ mod shard;
 mod shipped;
 mod table;
 
+pub(crate) use bootstrap::Interval;
 pub use folder::Folder;
 pub use grid::{Changes, Grid};
 pub use local::local;

@@ -116,7 +116,7 @@ fn simulate(
 ) -> Result<Option<RunResult>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let mut run = Run::new(name, scenario, scheme, seed).map_err(|error| text(&error))?;
-    if !to_the_end(&mut run, LONGEST_PIECE, |_| !watch.is_stopped()) {
+    if !to_the_end(&mut run, LONGEST_PIECE, |_, _| !watch.is_stopped()) {
         return Ok(None);
     }
     let (outcome, _) = run.finish().map_err(|error| text(&error))?;

@@ -44,8 +44,8 @@ pub(crate) fn open(
         ..FecConfig::default()
     });
     let control = control(blueprint, stream)?;
-    let reports = if control.takes_reports() {
-        let mut collector = FeedbackCollector::new(FeedbackConfig::default())?;
+    let reports = if let Some(shortest) = control.report_interval() {
+        let mut collector = FeedbackCollector::new(FeedbackConfig { shortest, ..FeedbackConfig::default() })?;
         // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
         collector.set_bandwidth(stream.start_rate);
         Some(collector)

@@ -208,6 +208,13 @@ impl<T> Pacer<T> {
         if self.count == 0 { Span::ZERO } else { self.rate.time_for(self.size) }
     }
 
+    /// When the oldest waiting packet, without audio, was added.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Instant> {
+        let of = |priority| self.queues[priority as usize].front().map(|waiting: &Waiting<T>| waiting.since);
+        [Priority::Retransmission, Priority::Video, Priority::Padding].into_iter().filter_map(of).min()
+    }
+
     /// Returns the size of the waiting packets, without audio.
     #[must_use]
     pub fn queue_size(&self) -> ByteCount {

@@ -54,6 +54,13 @@ macro_rules! rules {
 // `fixed` stays last: see `OF_SCHEMES`.
 rules! {
     "Google congestion control, for flows of kind rtc" "gcc": Gcc, gcc;
+    "steps by the share of lost frames, Moonlight V+" "moonlight": Moonlight, moonlight;
+    "steps at the host by the share of lost frames, Foundation Sunshine" "sunshine-abr": SunshineAbr, sunshine_abr;
+    "frame size over network latency, ALVR's adaptive mode" "alvr": Alvr, alvr;
+    "ladder by frame ratio and round trip, NeSt-VR" "nest-vr": NestVr, nest_vr;
+    "Copa, and an encoder share by frame service time, Vidaptive" "vidaptive": Vidaptive, vidaptive;
+    "SCReAM v2 without marks: window by delay and loss" "scream2": Scream2, scream2;
+    "the user's constant rate, each frame in one burst, WiVRn" "wivrn": Wivrn, wivrn;
     "no congestion control: the encoder's highest rate" "fixed": Fixed, fixed;
 }
 
@@ -78,6 +85,7 @@ impl RateRule {
 mod tests {
     use airbound_units::{BitRate, ByteCount, Instant, Span};
 
+    use super::super::FramePart;
     use super::*;
     use crate::rtp::gcc::{PacketResult, PacketSent, TransportFeedback};
 
@@ -112,12 +120,13 @@ mod tests {
     fn each_rule_keeps_to_its_bounds_and_begins_at_its_first_rate() {
         for (config, _) in rules() {
             let mut rule = config.build(&BOUNDS).expect("valid");
-            let first = if rule.takes_reports() { BOUNDS.start } else { BOUNDS.media };
+            let first = if rule.report_interval().is_some() { BOUNDS.start } else { BOUNDS.media };
             assert_eq!(rule.target(), first, "{config:?}");
             let mut packets = Vec::new();
             for step in 0..2000_u64 {
                 let now = Instant::ZERO + Span::from_millis(step * 5);
                 while rule.next_probe(now).is_some() {}
+                rule.on_frame_part(now, FramePart { frame: step / 4, packets: 4 });
                 rule.on_sent(now, PacketSent { sequence: step, size: ByteCount::new(1000), probe: None });
                 packets.push(PacketResult { sequence: step, arrival: Some(now + Span::from_millis(20)) });
                 if step % 10 == 9 {

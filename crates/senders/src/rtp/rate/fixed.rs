@@ -1,6 +1,6 @@
 //! A constant rate, without congestion control.
 
-use airbound_units::{BitRate, ConfigError};
+use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{Key, MediaRate, RateBounds};
@@ -26,7 +26,7 @@ impl MediaRate for Fixed {
     fn target(&self) -> BitRate {
         self.0
     }
-    fn takes_reports(&self) -> bool {
-        false
+    fn report_interval(&self) -> Option<Span> {
+        None
     }
 }

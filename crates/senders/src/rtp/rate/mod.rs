@@ -3,27 +3,42 @@
 //! [`RateRule`] names the rules. It is made by the table in `any.rs`, which flows, sessions, the catalogue and the reference read.
 //!
 //! # Contract
-//! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by [`MediaRate::on_sent`].
+//! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by [`MediaRate::on_sent`]; a part of a
+//!    frame, or its parity, by [`MediaRate::on_frame_part`] before that.
 //! 2. After each `on_…` call the sender asks [`MediaRate::next_probe`] until there is none, gives the clusters to
 //!    [`Pacer::start_probe`](super::gcc::Pacer::start_probe), and sets the pacer to [`MediaRate::pacing`].
 //! 3. Then it calls [`MediaRate::deadline`], and [`MediaRate::on_deadline`] at that time. Early and late calls are harmless; an earlier
 //!    time counts as the latest one seen.
+//! 4. No packet leaves while [`MediaRate::may_send`] denies it; every call of an `on_…` method may change the answer.
 
+mod alvr;
 mod any;
 mod fixed;
+mod frame_loss;
 mod gcc;
+mod ledger;
+mod moonlight;
+mod nest_vr;
+#[cfg(test)]
+mod path;
+mod scream2;
+mod sunshine_abr;
+mod vidaptive;
+mod wivrn;
 
 use std::fmt::Debug;
 
 use airbound_units::{BitRate, Instant, Span};
 
-use super::gcc::{GccConfig, PacketSent, ProbeCluster, TransportFeedback, Usage};
+use super::gcc::{FeedbackConfig, GccConfig, PacketSent, ProbeCluster, TransportFeedback, Usage};
 pub use any::RateRule;
 
 /// A rule for the rate of one stream of real-time media.
 pub trait MediaRate: Debug + Send {
     /// Notes a sent packet.
     fn on_sent(&mut self, _now: Instant, _packet: PacketSent) {}
+    /// Notes that the next packet carries a part of a frame, or parity for it.
+    fn on_frame_part(&mut self, _now: Instant, _part: FramePart) {}
     /// Takes a report of the receiver.
     fn on_feedback(&mut self, _now: Instant, _feedback: &TransportFeedback) {}
     /// The rate for all packets: media, parity, retransmissions, headers; of a rule without reports that of coded video alone.
@@ -46,10 +61,27 @@ pub trait MediaRate: Debug + Send {
     fn path(&self) -> PathState {
         PathState::default()
     }
-    /// Whether the receiver has to send reports.
-    fn takes_reports(&self) -> bool {
+    /// Whether the rule's window permits another packet in flight.
+    fn may_send(&self, _now: Instant) -> bool {
         true
     }
+    /// Age of a packet in the pacer from which on no frame is coded; `None` for the pacer's own limit.
+    fn longest_wait(&self) -> Option<Span> {
+        None
+    }
+    /// The least time between two reports of the receiver; `None` of a rule that needs none.
+    fn report_interval(&self) -> Option<Span> {
+        Some(FeedbackConfig::default().shortest)
+    }
+}
+
+/// The frame of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FramePart {
+    /// Its number.
+    pub frame: u64,
+    /// Number of its media packets: with so many of its packets, parity included, a receiver has the frame.
+    pub packets: u32,
 }
 
 /// The path of a stream as its rule for the rate sees it.
@@ -75,6 +107,10 @@ pub struct RateBounds {
     /// The highest rate of coded video.
     pub media: BitRate,
 }
+
+/// The pacing of senders that do not pace: Sunshine's 80 % of 1 Gb/s (`LizardByte/Sunshine` 7a59212a, `src/stream.cpp`:
+/// `ratecontrol_packets_in_1ms`), for those, too, that leave it to the socket (ALVR, `WiVRn`).
+const UNPACED: BitRate = BitRate::from_mbps(800);
 
 /// A key of a rule's configuration, as a row of the reference: name, default and range, meaning.
 pub type Key = (&'static str, &'static str, &'static str);

@@ -72,7 +72,9 @@ impl Media {
             media: most,
         };
         let rate = rule.build(&bounds)?;
-        let reports = rate.takes_reports().then(|| FeedbackCollector::new(FeedbackConfig::default()));
+        let reports = rate
+            .report_interval()
+            .map(|shortest| FeedbackCollector::new(FeedbackConfig { shortest, ..FeedbackConfig::default() }));
         let receiver = RtpReceiver {
             collector: reports.transpose()?,
             nack: Some(NackRequester::new(NackConfig::default())?),
@@ -111,7 +113,7 @@ impl Media {
     /// The rate of media that fits the rule's after headers.
     pub(super) fn estimate(&self) -> BitRate {
         let target = self.rate().target();
-        if !self.rate().takes_reports() {
+        if self.rate().report_interval().is_none() {
             return target;
         }
         target.mul_f64(PAYLOAD.as_u64() as f64 / (PAYLOAD + HEADERS).as_u64() as f64)

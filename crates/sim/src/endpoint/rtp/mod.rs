@@ -13,6 +13,7 @@ pub(crate) mod stream;
 use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_senders::rtp::fec::ParityPacket;
 use airbound_senders::rtp::gcc::TransportFeedback;
+use airbound_senders::rtp::rate::FramePart;
 use airbound_units::{ByteCount, Instant};
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
@@ -53,6 +54,16 @@ impl Content {
             Self::Retransmission(_) => (Sent::Retransmission, None),
             Self::Parity { .. } => (Sent::Fec, None),
             Self::Padding => (Sent::Padding, None),
+        }
+    }
+
+    /// Its part of a frame, for the rule of the rate.
+    pub(crate) fn part(&self) -> Option<FramePart> {
+        let of = |packet: &MediaPacket| FramePart { frame: packet.frame, packets: packet.of };
+        match self {
+            Self::Media(packet) | Self::Retransmission(packet) => Some(of(packet)),
+            Self::Parity { covered, .. } => covered.last().map(of),
+            Self::Padding => None,
         }
     }
 

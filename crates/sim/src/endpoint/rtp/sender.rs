@@ -83,7 +83,9 @@ impl RtpSender {
 
     /// When it has to be called next.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        [self.control.deadline(), self.pacer.next_deadline()].into_iter().flatten().min()
+        // A closed window opens by a report or by the rule's deadline.
+        let pacer = self.pacer.next_deadline().filter(|at| self.control.may_send(*at));
+        [self.control.deadline(), pacer].into_iter().flatten().min()
     }
 
     /// Handles passed time; returns whether congestion control had something to do.
@@ -139,10 +141,21 @@ impl RtpSender {
         bytes
     }
 
+    /// Whether a packet waits longer than the rule permits before frames are left out.
+    pub(crate) fn is_behind(&self, now: Instant) -> bool {
+        let Some((longest, oldest)) = self.control.longest_wait().zip(self.pacer.oldest()) else {
+            return false;
+        };
+        now - oldest > longest
+    }
+
     /// Returns the next packet to send now, with its size from the IP header on. Call until `None`.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<(Content, ByteCount)> {
         while let Some(cluster) = self.control.next_probe(now) {
             self.pacer.start_probe(now, cluster);
+        }
+        if !self.control.may_send(now) {
+            return None;
         }
         let mut next = self.pacer.poll(now);
         if next.is_none()
@@ -158,6 +171,9 @@ impl RtpSender {
             (Content::Media(packet), Some(history)) => history.on_sent(now, packet.sequence, (*packet, size)),
             (Content::Retransmission(packet), Some(history)) => history.on_resent(now, packet.sequence),
             _ => {}
+        }
+        if let Some(part) = content.part() {
+            self.control.on_frame_part(now, part);
         }
         self.control.on_sent(now, PacketSent { sequence: self.transport_sequence, size, probe });
         self.transport_sequence += 1;

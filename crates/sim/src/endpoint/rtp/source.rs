@@ -78,7 +78,7 @@ impl VideoSource {
         }
         self.captured += 1;
         // As in libwebrtc's sender: frames that could not be sent within two seconds are not coded.
-        if sender.pacer().queue_time() > LONGEST_QUEUE {
+        if sender.pacer().queue_time() > LONGEST_QUEUE || sender.is_behind(now) {
             return Some(Captured::Skipped(self.video.encoder.skip()));
         }
         self.set_rate(now, sender);
@@ -110,7 +110,7 @@ impl VideoSource {
         let (coded, other) = (sum(|spent| spent.coded), sum(|spent| spent.other));
         let overhead = if coded > 0.0 { other / (coded + other) } else { self.video.overhead };
         let control = sender.control();
-        let left = if control.takes_reports() { 1.0 - overhead.min(MOST_OVERHEAD) } else { 1.0 };
+        let left = if control.report_interval().is_some() { 1.0 - overhead.min(MOST_OVERHEAD) } else { 1.0 };
         self.video.encoder.set_rate(control.target().mul_f64(left).min(self.video.rate));
     }
 }
