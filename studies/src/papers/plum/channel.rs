@@ -65,12 +65,14 @@ pub(super) fn part(effort: Effort) -> Result<Part, TrialError> {
 }
 
 /// Flows of Fig. 16a: their cell, and the key that holds the downlink.
-const PAIRS: [(&str, &str, &str); 3] = [
+const PAIRS: [(&str, &str, &str); 5] = [
     ("TCP", "C2 alone, both", "flow.c2-down.limit"),
     ("datagrams", "datagrams", "flow.c2-down.rate"),
     ("datagrams beside Laptop 1", JUDGED, "flow.c2-down.rate"),
+    ("Salsify beside Laptop 1", "Salsify, Laptop 1", "flow.c2-down.rate"),
+    ("the same over 37 Mb/s", "Salsify, Laptop 1, 37 Mb/s", "flow.c2-down.rate"),
 ];
-/// The testbed of Sec. IV-E: Salsify's datagrams beside Laptop 1's flow.
+/// The testbed of Sec. IV-E: datagrams at more than the channel carries beside Laptop 1's flow.
 const JUDGED: &str = "datagrams, Laptop 1";
 
 /// A pair of flows before and after its downlink is halved.

@@ -60,6 +60,7 @@ rules! {
     "ladder by frame ratio and round trip, NeSt-VR" "nest-vr": NestVr, nest_vr;
     "Copa, and an encoder share by frame service time, Vidaptive" "vidaptive": Vidaptive, vidaptive;
     "SCReAM v2 without marks: window by delay and loss" "scream2": Scream2, scream2;
+    "frames as large as can arrive within 100 ms, Salsify" "salsify": Salsify, salsify;
     "the user's constant rate, each frame in one burst, WiVRn" "wivrn": Wivrn, wivrn;
     "no congestion control: the encoder's highest rate" "fixed": Fixed, fixed;
 }

@@ -21,6 +21,7 @@ mod moonlight;
 mod nest_vr;
 #[cfg(test)]
 mod path;
+mod salsify;
 mod scream2;
 mod sunshine_abr;
 mod vidaptive;
