@@ -57,6 +57,16 @@ fn a_good_channel_is_found_within_seconds_and_filled_to_the_target() {
 }
 
 #[test]
+fn a_rule_that_is_told_of_each_arrival_does_not_depend_on_its_first_rate() {
+    let after = |start: &str| {
+        let more = format!("congestion = \"salsify\"\nstart-rate = \"{start}\"\nrate = \"30 Mbit/s\"\n");
+        flow(&run(&game(12, GOOD, &more, EDGE)), "game").goodput_mbps
+    };
+    let (low, high) = (after("30 kbit/s"), after("5 Mbit/s"));
+    assert_within(low, high, 0.1, "goodput");
+}
+
+#[test]
 fn repair_costs_a_round_trip_at_most_and_hides_one_per_cent_of_loss() {
     let clean = run(&game(60, GOOD, "", EDGE));
     let lossy = run(&game(60, GOOD, "", LOSSY));

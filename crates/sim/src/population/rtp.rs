@@ -45,9 +45,15 @@ pub(crate) fn open(
     });
     let control = control(blueprint, stream)?;
     let reports = if let Some(shortest) = control.report_interval() {
-        let mut collector = FeedbackCollector::new(FeedbackConfig { shortest, ..FeedbackConfig::default() })?;
-        // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
-        collector.set_bandwidth(stream.start_rate);
+        let usual = FeedbackConfig::default();
+        let is_usual = shortest == usual.shortest;
+        // A rule that wants each arrival at once gets it at any rate.
+        let initial = if is_usual { usual.initial } else { shortest };
+        let mut collector = FeedbackCollector::new(FeedbackConfig { shortest, initial, ..usual })?;
+        if is_usual {
+            // A receiver that sends no media knows nothing else about its reverse path (libwebrtc).
+            collector.set_bandwidth(stream.start_rate);
+        }
         Some(collector)
     } else {
         None
