@@ -163,7 +163,14 @@ impl EqualMpdus {
         let least = subframe_size(size) * mpdus.saturating_sub(1) + DELIMITER + size;
         let lead = timing.ppdu_start - start;
         let padding = psdu - least;
-        Some(Self { timing: timing.ppdu?, stretched: timing.stretched, lead, size, padding, times: Vec::new() })
+        Some(Self {
+            timing: timing.ppdu?,
+            stretched: timing.stretched,
+            lead,
+            size,
+            padding,
+            times: Vec::new(),
+        })
     }
 
     /// The times asked for so far.

@@ -52,6 +52,9 @@ struct Buckets {
     steps: u32,
 }
 
+/// Buckets looked at at a time.
+const BLOCK: usize = 64;
+
 /// Limit of samples in `few`.
 const FEW: u64 = 128;
 
@@ -185,8 +188,6 @@ impl Counts {
 
     /// The upper bounds of the buckets that hold the samples of ascending ranks, from 1; `None` beyond the last.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        /// Buckets summed at a time, which the compiler vectorises.
-        const BLOCK: usize = 64;
         let mut found = [None; N];
         let (mut next, mut before) = (0, 0u64);
         for (index, count) in &self.few {
@@ -219,7 +220,13 @@ impl Counts {
     /// The buckets with samples, shortest times first: lower and upper bound, number of samples.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let few = self.few.iter().map(|(index, count)| (*index as usize, *count));
-        let held = self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
+        // Most are empty, and the compiler vectorises the look at a block.
+        let blocks = self.counts.chunks(BLOCK).zip((0..).step_by(BLOCK));
+        let held = blocks
+            .filter(|(block, _)| block.iter().fold(0, |any, count| any | count) > 0)
+            .flat_map(|(block, first)| block.iter().copied().zip(first..))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, index)| (index, count));
         few.chain(held).map(|(index, count)| {
             let (low, high) = self.bounds(index);
             (low, high, count)

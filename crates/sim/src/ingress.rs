@@ -291,7 +291,7 @@ pub(crate) struct Sent<'a, O> {
 }
 
 impl<O: IngressObserver> Arrivals<Packet> for Sent<'_, O> {
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
         while let Some(packet) = self.ingress.emit_until(self.until, self.wanted, self.observer) {
             self.observer.on_sent(&packet, false);

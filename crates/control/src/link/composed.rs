@@ -2,7 +2,10 @@
 
 mod forming;
 
+use std::ops::ControlFlow;
+
 use airbound_units::{ByteCount, ConfigError, Instant, Span};
+use airbound_wifi::AckBitmap;
 use airbound_wifi::edca::Category;
 use airbound_wifi::rate::Format;
 use serde::Serialize;
@@ -15,8 +18,8 @@ use crate::frame::RateChain;
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
 use crate::queue::{
-    AnyQueue, Backlog, Deadline, Direction, Eligibility, Fact, Fifo, FifoConfig, Limits, Portion, Queue,
-    RoundRobin, RoundRobinConfig, Sink, Turns,
+    AnyQueue, Arrivals, Backlog, Deadline, Direction, Eligibility, Fact, Fifo, FifoConfig, Limits, Portion,
+    Queue, RoundRobin, RoundRobinConfig, Sink, Turns, take_all,
 };
 use crate::rate::{LinkStats, RateControl, RateReport};
 
@@ -108,6 +111,23 @@ impl<P: Payload, L: Queue<P>> Sink<P> for Lowered<'_, P, L> {
         self.bytes -= packet.size();
         self.lower.enqueue(self.now, packet, self.dropped);
         Ok(estimate)
+    }
+}
+
+/// Packets that arrive, whose stations are added to those known.
+struct Known<'a, P, A> {
+    arrivals: &'a mut A,
+    state: &'a mut TransmitState<P>,
+}
+
+impl<P: Payload, A: Arrivals<P>> Arrivals<P> for Known<'_, P, A> {
+    #[inline(always)]
+    fn hand_over(&mut self, mut take: impl FnMut(Instant, P) -> ControlFlow<()>) {
+        let Self { arrivals, state } = self;
+        arrivals.hand_over(|now, packet| {
+            state.add(packet.station());
+            take(now, packet)
+        });
     }
 }
 
@@ -313,6 +333,18 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         self.refill(now, category, dropped);
     }
 
+    #[inline]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Instant> {
+        if self.lower.is_some() {
+            return take_all(arrivals, dropped, |now, packet, dropped| self.enqueue(now, packet, dropped));
+        }
+        self.upper.enqueue_all(&mut Known { arrivals, state: &mut self.state }, dropped)
+    }
+
     fn next(&mut self, now: Instant, room: Room, dropped: &mut Vec<Dropped<P>>) -> Option<TxDescriptor<P>> {
         self.refill(now, room.category, dropped);
         let mut turns = Turns::among(self.state.len());
@@ -346,7 +378,11 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
             self.state.originator(station, category).returned(first.sequence);
         }
         let (mut place, handed_back) = (0.., mpdus.len());
-        mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
+        if acknowledged == AckBitmap::first(handed_back) {
+            mpdus.clear();
+        } else {
+            mpdus.retain(|_| place.next().is_some_and(|place| !acknowledged.get(place)));
+        }
         let arrived = handed_back - mpdus.len();
         for mut mpdu in mpdus.drain(..) {
             mpdu.on_returned(used.total_tries(), ended - handed);

@@ -15,14 +15,12 @@ pub use config::{LinkConfig, TimeLimits};
 pub use law::{BesideClassic, Law, LawConfig, LawCounts, LawState, LawView};
 pub(crate) use outstanding::Outstanding;
 
-use std::ops::ControlFlow;
-
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::frame::{DropReason, Dropped, Payload, StationId};
 use crate::frame::{Mpdu, TxDescriptor, TxReport};
-use crate::queue::{Arrivals, Backlog, Deadline};
+use crate::queue::{Arrivals, Backlog, Deadline, take_all};
 use crate::rate::LinkStats;
 
 /// Capacity of the hardware for one descriptor.
@@ -75,14 +73,7 @@ pub trait Link<P: Payload> {
     where
         Self: Sized,
     {
-        let before = dropped.len();
-        let mut last = None;
-        arrivals.hand_over(|now, packet| {
-            self.enqueue(now, packet, dropped);
-            last = Some(now);
-            if dropped.len() == before { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        last
+        take_all(arrivals, dropped, |now, packet, dropped| self.enqueue(now, packet, dropped))
     }
 
     /// Forms the next PPDU that fits in `room`; `None` if there is nothing to send. Packets that expired or were given up meanwhile

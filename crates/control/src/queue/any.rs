@@ -5,9 +5,9 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact, Fifo, FifoConfig, FqCodel,
+    Arrivals, Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact, Fifo, FifoConfig, FqCodel,
     FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig,
+    Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, take_all,
 };
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
@@ -170,6 +170,19 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         each!(self, queue => queue.enqueue(now, packet, dropped));
+    }
+
+    #[inline(always)]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Instant> {
+        match self {
+            // With the kind known for all of them, in less than half of the time.
+            Self::Fifo(queue) => queue.enqueue_all(arrivals, dropped),
+            _ => take_all(arrivals, dropped, |now, packet, dropped| self.enqueue(now, packet, dropped)),
+        }
     }
 
     #[inline]

@@ -39,6 +39,7 @@ pub use last_pq::{
 };
 pub use pie::{DelayEstimate, Pie, PieConfig, PieRevision};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
+pub(crate) use run::take_all;
 pub use run::{Arrivals, Sink};
 pub use station_lists::Limits;
 pub use wqm::{Wqm, WqmConfig};
@@ -56,6 +57,17 @@ use crate::frame::{Dropped, Payload, StationId};
 pub trait Queue<P: Payload> {
     /// Takes a packet at `now`. Packets dropped for it, possibly itself, are appended to `dropped`.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
+
+    /// Takes packets one after another, each at its arrival time, until none is left or a packet is dropped. Returns the arrival
+    /// time of the last packet taken.
+    #[inline(always)]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Instant> {
+        take_all(arrivals, dropped, |now, packet, dropped| self.enqueue(now, packet, dropped))
+    }
 
     /// Returns the next turn in `category`, or `None` if no eligible station has packets.
     ///

@@ -1,6 +1,6 @@
 //! Linked lists of packets in one table: moving a packet between lists neither allocates nor copies.
 
-use airbound_units::{ByteCount, Instant};
+use airbound_units::ByteCount;
 
 /// The absence of a slot.
 const NONE: u32 = u32::MAX;
@@ -8,8 +8,6 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 struct Slot<P> {
     packet: Option<P>,
-    /// When it was appended.
-    appended: Instant,
     /// The next slot of its list, or the next free one.
     next: u32,
 }
@@ -58,20 +56,14 @@ impl List {
 }
 
 impl<P> Packets<P> {
-    /// Appends a packet that counts as `size` to `list` at `now`; returns it if the table cannot grow further.
+    /// Appends a packet that counts as `size` to `list`; returns it if the table cannot grow further.
     #[inline(always)]
-    pub(super) fn push(
-        &mut self,
-        now: Instant,
-        list: &mut List,
-        packet: P,
-        size: ByteCount,
-    ) -> Result<(), P> {
+    pub(super) fn push(&mut self, list: &mut List, packet: P, size: ByteCount) -> Result<(), P> {
         let index = match self.slots.get_mut(self.free as usize) {
             Some(slot) => {
                 let index = self.free;
                 self.free = slot.next;
-                *slot = Slot { packet: Some(packet), appended: now, next: NONE };
+                *slot = Slot { packet: Some(packet), next: NONE };
                 index
             }
             None => {
@@ -79,7 +71,7 @@ impl<P> Packets<P> {
                 if index == NONE {
                     return Err(packet);
                 }
-                self.slots.push(Slot { packet: Some(packet), appended: now, next: NONE });
+                self.slots.push(Slot { packet: Some(packet), next: NONE });
                 index
             }
         };
@@ -110,46 +102,6 @@ impl<P> Packets<P> {
         Some(packet)
     }
 
-    /// Takes the first `wanted` packet of `list`, scanning all before it.
-    pub(super) fn take(
-        &mut self,
-        list: &mut List,
-        wanted: impl Fn(&P) -> bool,
-        size: impl FnOnce(&P) -> ByteCount,
-    ) -> Option<P> {
-        let (mut before, mut index) = (NONE, list.head);
-        loop {
-            let slot = self.slots.get(index as usize)?;
-            if slot.packet.as_ref().is_some_and(&wanted) {
-                break;
-            }
-            (before, index) = (index, slot.next);
-        }
-        let mut rest = List { head: index, ..*list };
-        let packet = self.pop(&mut rest, size);
-        if let Some(slot) = self.slots.get_mut(before as usize) {
-            slot.next = rest.head;
-            if rest.head == NONE {
-                rest.tail = before;
-            }
-            rest.head = list.head;
-        }
-        *list = rest;
-        packet
-    }
-
-    /// The packets of `list` in order.
-    pub(super) fn iter<'a>(&'a self, list: &List) -> impl Iterator<Item = &'a P> {
-        let first = self.slots.get(list.head as usize);
-        std::iter::successors(first, |slot| self.slots.get(slot.next as usize))
-            .filter_map(|slot| slot.packet.as_ref())
-    }
-
-    /// When the first packet of `list` was appended.
-    pub(super) fn first_appended(&self, list: &List) -> Option<Instant> {
-        self.slots.get(list.head as usize).map(|slot| slot.appended)
-    }
-
     /// The first packet of `list`.
     #[inline]
     pub(super) fn first(&self, list: &List) -> Option<&P> {
@@ -162,36 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_can_be_taken_from_anywhere() {
-        let one = ByteCount::new(1);
-        for wanted in 0..4u32 {
-            let mut packets = Packets::default();
-            let mut list = List::default();
-            for number in 0..4u32 {
-                assert_eq!(packets.push(Instant::ZERO, &mut list, number, one), Ok(()));
-            }
-            assert_eq!(packets.take(&mut list, |number| *number == 9, |_| one), None);
-            assert_eq!(packets.take(&mut list, |number| *number == wanted, |_| one), Some(wanted));
-            assert_eq!((list.packets(), list.bytes()), (3, ByteCount::new(3)));
-            // The list is still whole at both ends.
-            assert_eq!(packets.push(Instant::ZERO, &mut list, 9, one), Ok(()));
-            let left: Vec<u32> = packets.iter(&list).copied().collect();
-            let expected: Vec<u32> = (0..4).filter(|number| *number != wanted).chain([9]).collect();
-            assert_eq!(left, expected);
-            assert_eq!(std::iter::from_fn(|| packets.pop(&mut list, |_| one)).count(), 4);
-            assert!(list.is_empty());
-            assert_eq!(packets.take(&mut list, |_| true, |_| one), None);
-        }
-    }
-
-    #[test]
     fn freed_slots_are_used_again() {
         let one = ByteCount::new(1);
         let mut packets = Packets::default();
         let (mut even, mut odd) = (List::default(), List::default());
         for number in 0..10_000u32 {
             let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
-            assert_eq!(packets.push(Instant::ZERO, list, number, one), Ok(()));
+            assert_eq!(packets.push(list, number, one), Ok(()));
             if number >= 10 {
                 let list = if number.is_multiple_of(2) { &mut even } else { &mut odd };
                 assert_eq!(packets.first(list).copied(), Some(number - 10));

@@ -14,6 +14,23 @@ pub trait Arrivals<P> {
     fn hand_over(&mut self, take: impl FnMut(Instant, P) -> ControlFlow<()>);
 }
 
+/// Takes packets through `enqueue` until none is left or one is dropped. Returns the arrival time of the last one taken.
+#[inline(always)]
+pub(crate) fn take_all<P>(
+    arrivals: &mut impl Arrivals<P>,
+    dropped: &mut Vec<Dropped<P>>,
+    mut enqueue: impl FnMut(Instant, P, &mut Vec<Dropped<P>>),
+) -> Option<Instant> {
+    let before = dropped.len();
+    let mut last = None;
+    arrivals.hand_over(|now, packet| {
+        enqueue(now, packet, dropped);
+        last = Some(now);
+        if dropped.len() == before { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    last
+}
+
 /// The destination of packets that leave a queue through [`super::Queue::dequeue_into`].
 pub trait Sink<P> {
     /// Whether there is room for one more packet. `size` returns its size, if the queue knows.
@@ -24,6 +41,16 @@ pub trait Sink<P> {
     /// # Errors
     /// Returns an expired packet. It is dropped, and another of any size may follow in its place.
     fn put(&mut self, packet: P) -> Result<Option<Span>, P>;
+
+    /// Number of packets of `size`, none of several frames, that [`Sink::put_all`] takes next. 0: they are offered one by one.
+    fn room_for(&self, _size: ByteCount) -> usize {
+        0
+    }
+
+    /// Takes packets of `size` for which there is room, all with one look-up; returns their number, if their airtime is to be accounted for.
+    fn put_all(&mut self, _size: ByteCount, packets: impl Iterator<Item = P>) -> usize {
+        packets.map(|packet| self.put(packet)).filter(|taken| matches!(taken, Ok(Some(_)))).count()
+    }
 }
 
 /// The steps of [`super::Queue::dequeue_into`].

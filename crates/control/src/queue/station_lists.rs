@@ -8,7 +8,6 @@ use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::packets::{List, Packets};
 use super::{Backlog, Backlogs, Sink};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
@@ -58,9 +57,56 @@ pub(super) fn check_packets(key: &'static str, packets: usize) -> Result<(), Con
     ConfigError::check((1..=1_000_000).contains(&packets), key, packets, "1 to 1000000 packets")
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Entry {
-    list: List,
+/// The packets of one station and category in the order of arrival.
+#[derive(Debug, Clone)]
+struct List<P> {
+    /// Each with the time of its arrival, which is not its time stamp below another queue.
+    packets: VecDeque<(Instant, P)>,
+    bytes: ByteCount,
+}
+
+impl<P> Default for List<P> {
+    fn default() -> Self {
+        Self { packets: VecDeque::new(), bytes: ByteCount::ZERO }
+    }
+}
+
+impl<P: Payload> List<P> {
+    fn first_appended(&self) -> Option<Instant> {
+        self.packets.front().map(|(appended, _)| *appended)
+    }
+
+    #[inline]
+    fn first_size(&self) -> Option<ByteCount> {
+        self.packets.front().map(|(_, packet)| packet.size())
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<P> {
+        let (_, packet) = self.packets.pop_front()?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+
+    /// Hands the first packets of one size to `sink`, as far as it has room for them. Returns the number of those with an estimate.
+    #[inline(always)]
+    fn hand_out_equal(&mut self, sink: &mut impl Sink<P>) -> usize {
+        let Some(size) = self.first_size() else { return 0 };
+        let equal = |(_, packet): &&(Instant, P)| packet.size() == size && packet.frames() <= 1;
+        let most = sink.room_for(size);
+        let packets = self.packets.iter().take(most).take_while(equal).count();
+        self.bytes -= size * packets as u64;
+        sink.put_all(size, self.packets.drain(..packets).map(|(_, packet)| packet))
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len(), bytes: self.bytes }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Entry<P> {
+    list: List<P>,
     eligibility: Eligibility,
     /// The station's key in the order of its category; a heap entry with another key is stale.
     listed: Option<Instant>,
@@ -68,13 +114,29 @@ struct Entry {
     in_turn: bool,
 }
 
-impl Entry {
+impl<P> Default for Entry<P> {
+    fn default() -> Self {
+        Self { list: List::default(), eligibility: Eligibility::default(), listed: None, in_turn: false }
+    }
+}
+
+impl<P: Payload> Entry<P> {
     /// Whether the station has packets to send and is eligible.
     fn is_active(&self) -> bool {
         match self.eligibility {
-            Eligibility::Fresh => !self.list.is_empty(),
+            Eligibility::Fresh => !self.list.packets.is_empty(),
             Eligibility::Retries { .. } => true,
             Eligibility::Blocked => false,
+        }
+    }
+
+    /// Arrival time of the oldest packet that the station may send now, returned ones included.
+    fn oldest(&self) -> Option<Instant> {
+        let waiting = self.list.first_appended();
+        match self.eligibility {
+            Eligibility::Blocked => None,
+            Eligibility::Fresh => waiting,
+            Eligibility::Retries { since } => Some(waiting.map_or(since, |waiting| waiting.min(since))),
         }
     }
 }
@@ -82,8 +144,7 @@ impl Entry {
 /// The lists, without an order between stations.
 #[derive(Debug, Clone)]
 pub(super) struct StationLists<P> {
-    packets: Packets<P>,
-    stations: Vec<[Entry; 4]>,
+    stations: Vec<[Entry<P>; 4]>,
     waiting: Backlogs,
     /// Whether packets keep the time stamp of a queue above this one.
     keeps_stamps: bool,
@@ -91,12 +152,7 @@ pub(super) struct StationLists<P> {
 
 impl<P> Default for StationLists<P> {
     fn default() -> Self {
-        Self {
-            packets: Packets::default(),
-            stations: Vec::new(),
-            waiting: Backlogs::default(),
-            keeps_stamps: false,
-        }
+        Self { stations: Vec::new(), waiting: Backlogs::default(), keeps_stamps: false }
     }
 }
 
@@ -107,7 +163,7 @@ impl<P: Payload> StationLists<P> {
     }
 
     #[inline]
-    fn entry(&mut self, station: StationId, category: Category) -> &mut Entry {
+    fn entry(&mut self, station: StationId, category: Category) -> &mut Entry<P> {
         let index = station.index();
         if index >= self.stations.len() {
             self.stations.resize_with(index + 1, Default::default);
@@ -115,7 +171,7 @@ impl<P: Payload> StationLists<P> {
         &mut self.stations[index][category.index()]
     }
 
-    fn known(&mut self, station: u16, category: usize) -> Option<&mut Entry> {
+    fn known(&mut self, station: u16, category: usize) -> Option<&mut Entry<P>> {
         self.stations.get_mut(usize::from(station)).map(|entries| &mut entries[category])
     }
 
@@ -137,13 +193,10 @@ impl<P: Payload> StationLists<P> {
         if !self.keeps_stamps {
             packet.set_enqueued(now);
         }
-        self.entry(station, category);
-        let entry = &mut self.stations[station.index()][category.index()];
-        let is_first = entry.list.is_empty();
-        if let Err(packet) = self.packets.push(now, &mut entry.list, packet, size) {
-            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
-            return false;
-        }
+        let list = &mut self.entry(station, category).list;
+        let is_first = list.packets.is_empty();
+        list.packets.push_back((now, packet));
+        list.bytes += size;
         self.waiting.of_mut(category).add(size);
         is_first
     }
@@ -152,7 +205,7 @@ impl<P: Payload> StationLists<P> {
     #[inline]
     pub(super) fn pop(&mut self, station: StationId, category: Category) -> Option<P> {
         let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
-        let packet = self.packets.pop(&mut entry.list, P::size)?;
+        let packet = entry.list.pop()?;
         self.forget(category, packet.size());
         Some(packet)
     }
@@ -168,14 +221,17 @@ impl<P: Payload> StationLists<P> {
     ) -> usize {
         let Some(entries) = self.stations.get_mut(station.index()) else { return 0 };
         let list = &mut entries[category.index()].list;
-        let before = Backlog { packets: list.packets(), bytes: list.bytes() };
+        let before = list.backlog();
         // After an expired packet the next one goes without a question, whatever its size.
         let (mut estimated, mut has_room) = (0, false);
-        while has_room || sink.has_room(|| self.packets.first(list).map(P::size)) {
-            let Some(packet) = self.packets.pop(list, P::size) else { break };
+        while has_room || sink.has_room(|| list.first_size()) {
+            let Some(packet) = list.pop() else { break };
             has_room = false;
             match sink.put(packet) {
-                Ok(estimate) => estimated += usize::from(estimate.is_some()),
+                Ok(estimate) => {
+                    estimated += usize::from(estimate.is_some());
+                    estimated += list.hand_out_equal(sink);
+                }
                 Err(packet) => {
                     has_room = true;
                     dropped.push(Dropped { packet, reason: DropReason::Expired });
@@ -183,40 +239,33 @@ impl<P: Payload> StationLists<P> {
             }
         }
         let waiting = self.waiting.of_mut(category);
-        waiting.packets = waiting.packets.saturating_sub(before.packets - list.packets());
-        waiting.bytes -= before.bytes - list.bytes();
+        let left = list.backlog();
+        waiting.packets = waiting.packets.saturating_sub(before.packets - left.packets);
+        waiting.bytes -= before.bytes - left.bytes;
         estimated
-    }
-
-    /// Arrival time of the oldest packet that a station may send now, returned ones included.
-    fn oldest_of(&self, entry: &Entry) -> Option<Instant> {
-        let waiting = self.packets.first_appended(&entry.list);
-        match entry.eligibility {
-            Eligibility::Blocked => None,
-            Eligibility::Fresh => waiting,
-            Eligibility::Retries { since } => Some(waiting.map_or(since, |waiting| waiting.min(since))),
-        }
     }
 
     /// The size of the oldest packet of a station.
     #[inline]
     pub(super) fn first_size(&self, station: StationId, category: Category) -> Option<ByteCount> {
-        let entry = self.stations.get(station.index())?.get(category.index())?;
-        self.packets.first(&entry.list).map(P::size)
+        self.stations.get(station.index())?.get(category.index())?.list.first_size()
     }
 
     /// Takes the oldest packet of the flow with the most packets in a category; on a tie, that with the lowest number.
     pub(super) fn take_from_longest_flow(&mut self, category: Category) -> Option<P> {
         let mut flows: BTreeMap<(FlowId, StationId), usize> = BTreeMap::new();
         for entries in &self.stations {
-            for packet in self.packets.iter(&entries[category.index()].list) {
+            for (_, packet) in &entries[category.index()].list.packets {
                 *flows.entry((packet.flow(), packet.station())).or_default() += 1;
             }
         }
         // On a tie `max_by_key` takes the last.
         let ((flow, station), _) = flows.into_iter().rev().max_by_key(|(_, count)| *count)?;
         let entry = self.stations.get_mut(station.index()).map(|entries| &mut entries[category.index()])?;
-        let packet = self.packets.take(&mut entry.list, |packet| packet.flow() == flow, P::size)?;
+        let list = &mut entry.list;
+        let place = list.packets.iter().position(|(_, packet)| packet.flow() == flow)?;
+        let (_, packet) = list.packets.remove(place)?;
+        list.bytes -= packet.size();
         self.forget(category, packet.size());
         Some(packet)
     }
@@ -233,8 +282,7 @@ impl<P: Payload> StationLists<P> {
     ) -> impl Iterator<Item = (StationId, Backlog)> + '_ {
         self.stations.iter().zip(0..).filter_map(move |(entries, station)| {
             let list = &entries[category.index()].list;
-            let waiting = Backlog { packets: list.packets(), bytes: list.bytes() };
-            (!list.is_empty()).then_some((StationId(station), waiting))
+            (!list.packets.is_empty()).then_some((StationId(station), list.backlog()))
         })
     }
 
@@ -274,15 +322,15 @@ impl ArrivalOrder {
         station: StationId,
         category: Category,
     ) {
-        let entry = *lists.entry(station, category);
+        let entry = lists.entry(station, category);
         if entry.eligibility == Eligibility::Fresh && entry.listed.is_some() {
             // Waiting packets leave in order of arrival: the listed key is no later than the oldest of them.
             return;
         }
-        let Some(oldest) = lists.oldest_of(&entry) else { return };
+        let Some(oldest) = entry.oldest() else { return };
         if entry.listed.is_none_or(|listed| oldest < listed) {
             self.heads[category.index()].push(Reverse((oldest, station.0)));
-            lists.entry(station, category).listed = Some(oldest);
+            entry.listed = Some(oldest);
         }
     }
 
@@ -312,26 +360,15 @@ impl ArrivalOrder {
         let category = category.index();
         while let Some(mut top) = self.heads[category].peek_mut() {
             let Reverse((key, station)) = *top;
-            let entry = lists.known(station, category).map(|entry| *entry).unwrap_or_default();
-            if entry.listed != Some(key) {
+            let Some(entry) = lists.known(station, category).filter(|entry| entry.listed == Some(key)) else {
                 PeekMut::pop(top);
                 continue;
-            }
-            match lists.oldest_of(&entry) {
+            };
+            entry.listed = entry.oldest();
+            match entry.listed {
                 Some(oldest) if oldest == key => return Some((key, StationId(station))),
-                Some(oldest) => {
-                    *top = Reverse((oldest, station));
-                    drop(top);
-                    if let Some(entry) = lists.known(station, category) {
-                        entry.listed = Some(oldest);
-                    }
-                }
-                None => {
-                    PeekMut::pop(top);
-                    if let Some(entry) = lists.known(station, category) {
-                        entry.listed = None;
-                    }
-                }
+                Some(oldest) => *top = Reverse((oldest, station)),
+                None => drop(PeekMut::pop(top)),
             }
         }
         None

@@ -111,7 +111,8 @@ impl Meters {
             (Stage::Reordering, Span::ZERO),
         ];
         // No packet is sent after these times.
-        let [contending, last_tx, end] = [contending - wired, last_tx, one.timing.end - wired].map(Instant::as_nanos);
+        let [contending, last_tx, end] =
+            [contending - wired, last_tx, one.timing.end - wired].map(Instant::as_nanos);
         let [mut latency, mut queueing, mut wifi] = [[Span::ZERO; MOST]; 3];
         for (mpdus, airtimes) in mpdus.chunks(MOST).zip(airtimes.unwrap_or_default().chunks(MOST)) {
             let columns = latency.iter_mut().zip(&mut queueing).zip(&mut wifi);

@@ -2,7 +2,7 @@
 
 use airbound_units::{ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
-use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT};
+use airbound_wifi::mpdu::{DELIMITER, SUBFRAME_ALIGNMENT, subframe_size};
 use airbound_wifi::rate::Format;
 
 use super::Composed;
@@ -55,6 +55,26 @@ impl<P> Aggregate<P> {
             let places = self.most.saturating_sub(usize::from(frames.saturating_sub(1)));
             self.most = if left.is_zero() { 0 } else { places };
         }
+    }
+
+    /// Number of MPDUs of `size` that fit behind the second one.
+    #[inline(always)]
+    fn room_for(&self, size: ByteCount) -> usize {
+        let places = self.most.saturating_sub(self.mpdus.len());
+        let Some(left) = self.max_psdu.as_u64().checked_sub(self.with(size).as_u64()) else { return 0 };
+        places.min((left / subframe_size(size).as_u64().max(1)) as usize + 1)
+    }
+
+    /// Adds MPDUs of `size`, for which there is room behind the second one. Returns their number.
+    #[inline(always)]
+    fn add_equal(&mut self, size: ByteCount, mpdus: impl Iterator<Item = Mpdu<P>>) -> usize {
+        let (before, with_one) = (self.mpdus.len(), self.with(size));
+        self.mpdus.extend(mpdus);
+        let added = self.mpdus.len() - before;
+        if added > 0 {
+            self.psdu = with_one + subframe_size(size) * (added as u64 - 1);
+        }
+        added
     }
 
     pub(super) fn add(&mut self, mpdu: Mpdu<P>, psdu: ByteCount) {
@@ -156,6 +176,36 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
             None => self.left_over = Some(mpdu),
         }
         Ok(estimate.filter(|_| self.counts))
+    }
+
+    #[inline(always)]
+    fn room_for(&self, size: ByteCount) -> usize {
+        let asks_each = self.aggregate.airtime.is_some() || self.limits.queue.is_some();
+        // The first two may have padding between them.
+        if asks_each || self.aggregate.mpdus.len() < 2 || self.left_over.is_some() {
+            return 0;
+        }
+        let window = usize::try_from(self.end.saturating_sub(self.sequence)).unwrap_or(usize::MAX);
+        self.aggregate.room_for(size + self.overhead).min(window)
+    }
+
+    #[inline(always)]
+    fn put_all(&mut self, size: ByteCount, packets: impl Iterator<Item = P>) -> usize {
+        let estimate = self.estimates.as_mut().map(|estimates| estimates.of(size));
+        let (first, now) = (self.sequence, self.now);
+        let mpdu_size = size + self.overhead;
+        let taken = self.aggregate.add_equal(
+            mpdu_size,
+            packets.zip(first..).map(|(mut packet, sequence)| {
+                if let Some(estimate) = estimate {
+                    packet.set_airtime_estimate(estimate);
+                }
+                Mpdu::new(packet, mpdu_size, sequence, now)
+            }),
+        );
+        self.sequence += taken as u64;
+        self.taken += taken;
+        if estimate.is_some() && self.counts { taken } else { 0 }
     }
 }
 

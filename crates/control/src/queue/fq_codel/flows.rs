@@ -158,7 +158,7 @@ impl<P: Payload> FlowTable<P> {
             return;
         };
         packet.set_enqueued(now);
-        if let Err(packet) = self.packets.push(now, &mut flow.list, packet, size) {
+        if let Err(packet) = self.packets.push(&mut flow.list, packet, size) {
             dropped.push(Dropped { packet, reason: DropReason::QueueFull });
             return;
         }
