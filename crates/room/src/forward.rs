@@ -1,4 +1,4 @@
-//! The stream that leaves on a viewer's slot: one continuous VP8 stream, whatever layers of whatever sources enter.
+//! The stream that leaves on a viewer's slot: one continuous stream, whatever layers of whatever sources enter.
 
 use std::time::Instant;
 
@@ -67,7 +67,8 @@ pub(crate) struct Arrival {
     pub(crate) sequence: u64,
     pub(crate) timestamp: u32,
     pub(crate) at: Instant,
-    pub(crate) descriptor: Vp8Descriptor,
+    /// Of VP8; H.264 has none.
+    pub(crate) descriptor: Option<Vp8Descriptor>,
     /// It begins a key frame.
     pub(crate) key: bool,
 }
@@ -131,9 +132,10 @@ impl Continuity {
     /// Starts to forward another layer with the packet that begins its key frame.
     pub(crate) fn switch(&mut self, arrival: &Arrival) {
         self.numbering.switch(arrival.sequence, arrival.timestamp, arrival.at);
-        let picture = arrival.descriptor.picture_id().unwrap_or(0);
+        let Some(descriptor) = arrival.descriptor else { return };
+        let picture = descriptor.picture_id().unwrap_or(0);
         self.pictures = Pictures { latest: picture };
-        let base_layer = arrival.descriptor.tl0_pic_idx().unwrap_or(0);
+        let base_layer = descriptor.tl0_pic_idx().unwrap_or(0);
         self.offsets = (
             self.picture.unwrap_or(0).wrapping_add(1).wrapping_sub(picture),
             self.base_layer.unwrap_or(0).wrapping_add(1).wrapping_sub(base_layer),
@@ -145,10 +147,11 @@ impl Continuity {
     pub(crate) fn pass(&mut self, arrival: &Arrival, short: bool) -> Option<Departure> {
         let (sequence, timestamp, newest) =
             self.numbering.pass(arrival.sequence, arrival.timestamp, arrival.at)?;
-        let picture = arrival.descriptor.picture_id();
+        let picture = arrival.descriptor.and_then(|descriptor| descriptor.picture_id());
         let picture = picture.map(|picture| self.pictures.widen(picture, short));
         let picture = picture.map(|picture| picture.wrapping_add(self.offsets.0) & 0x7fff);
-        let base_layer = arrival.descriptor.tl0_pic_idx().map(|index| index.wrapping_add(self.offsets.1));
+        let base_layer = arrival.descriptor.and_then(|descriptor| descriptor.tl0_pic_idx());
+        let base_layer = base_layer.map(|index| index.wrapping_add(self.offsets.1));
         if newest {
             self.picture = picture.or(self.picture);
             self.base_layer = base_layer.or(self.base_layer);
@@ -166,7 +169,7 @@ mod tests {
     /// A packet with a picture id of 15 bits.
     fn arrival(sequence: u64, timestamp: u32, picture: u16, at: Instant) -> Arrival {
         let payload = [0x90, 0x80, 0x80 | (picture >> 8) as u8, picture as u8, 0];
-        let descriptor = Vp8Descriptor::parse(&payload).expect("a descriptor");
+        let descriptor = Some(Vp8Descriptor::parse(&payload).expect("a descriptor"));
         Arrival { sequence, timestamp, at, descriptor, key: true }
     }
 

@@ -18,6 +18,7 @@ mod arrivals;
 pub mod demo;
 pub mod driver;
 mod forward;
+mod h264;
 pub mod http;
 pub mod link;
 pub mod message;

@@ -31,7 +31,9 @@ const TRANSPORT_WIDE: &str = "draft-holmer-rmcat-transport-wide-cc-extensions-01
 #[non_exhaustive]
 pub enum OfferError {
     /// No section can be used.
-    #[error("the offer has no section for this room: video needs VP8, audio Opus, a data channel SCTP")]
+    #[error(
+        "the offer has no section for this room: video needs VP8 or H.264, audio Opus, a data channel SCTP"
+    )]
     Unused,
     /// Several sections, each for a transport of its own.
     #[error(
@@ -52,7 +54,9 @@ pub enum OfferError {
     #[error("the offer has several sections of a kind; allowed are one of video and one of audio")]
     Several,
     /// A client that only publishes or only watches has a section that cannot be used.
-    #[error("a section cannot be used: video needs VP8, audio Opus, and all are in one a=group:BUNDLE")]
+    #[error(
+        "a section cannot be used: video needs VP8 or H.264, audio Opus, and all are in one a=group:BUNDLE"
+    )]
     Part,
     /// The library for WebRTC does not accept it.
     #[error("the offer is not acceptable: {reason}")]
@@ -60,6 +64,18 @@ pub enum OfferError {
         /// Its reason.
         reason: String,
     },
+}
+
+/// Profile and level of H.264 towards str0m, which knows not all of them and wants equal ones: the participant's own stand in its answer.
+const PROFILE: u32 = 0x42_e01f;
+
+/// The name of a codec, with its clock.
+const fn map_of(codec: Codec) -> &'static str {
+    match codec {
+        Codec::H264 => "H264/90000",
+        Codec::Opus => "opus/48000/2",
+        _ => "VP8/90000",
+    }
 }
 
 /// The number of a codec. Sections may number one codec differently (RFC 9143 section 9.1), a connection of str0m may not: further numbers
@@ -71,6 +87,8 @@ pub(crate) struct Number {
     /// The number of its retransmissions.
     resend: Option<u8>,
     variant: u8,
+    /// The packetization mode of H.264; 0 for others.
+    mode: u8,
     /// A section has it.
     used: bool,
 }
@@ -78,7 +96,7 @@ pub(crate) struct Number {
 impl Number {
     fn usual(codec: Codec) -> Self {
         let (value, resend) = if codec.is_audio() { (111, None) } else { (96, Some(97)) };
-        Self { codec, value, resend, variant: 0, used: false }
+        Self { codec, value, resend, variant: 0, mode: 0, used: false }
     }
 
     fn takes(&self, value: u8) -> bool {
@@ -95,9 +113,21 @@ impl Number {
     }
 
     fn map(&self) -> String {
-        let clock = if self.codec.is_audio() { "opus/48000" } else { "VP8/90000" };
+        let clock = map_of(self.codec).trim_end_matches("/2");
         let channels = self.channels().map(|channels| format!("/{channels}")).unwrap_or_default();
         format!("a=rtpmap:{} {clock}{channels}", self.value)
+    }
+
+    /// Its line of parameters, where it needs one.
+    fn parameters(&self) -> Option<String> {
+        let (value, mode) = (self.value, self.mode);
+        let is_h264 = self.codec == Codec::H264;
+        is_h264.then(|| format!("a=fmtp:{value} packetization-mode={mode};profile-level-id={PROFILE:06x}"))
+    }
+
+    /// The codec under this number.
+    pub(crate) fn meaning(&self, value: u8) -> Option<Codec> {
+        (self.value == value).then_some(self.codec)
     }
 
     /// Adds it to the codecs of a connection.
@@ -107,6 +137,8 @@ impl Number {
         let format = FormatParams {
             min_p_time: audio.then_some(10),
             use_inband_fec: audio.then_some(true),
+            packetization_mode: (self.codec == Codec::H264).then_some(self.mode),
+            profile_level_id: (self.codec == Codec::H264).then_some(PROFILE),
             ..FormatParams::default()
         };
         let resend = self.resend.map(Into::into);
@@ -158,9 +190,10 @@ pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, Offer
         if part.kind == Some(Kind::Channel) {
             part.used &= channels == 0;
             channels += usize::from(part.used);
-        } else if let Some(codec) = part.kind.and_then(Kind::codec).filter(|_| part.used) {
-            part.number = number_of(part, codec, &mut numbers, known);
-            part.used = part.number.is_some();
+        } else if let Some(kind) = part.kind.filter(|_| part.used) {
+            let codecs = kind.codecs().iter();
+            part.numbers = codecs.filter_map(|codec| number_of(part, *codec, &mut numbers, known)).collect();
+            part.used = !part.numbers.is_empty();
         }
         if part.used {
             mids.extend(part.mid().map(str::to_owned));
@@ -190,6 +223,10 @@ pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, Offer
         surplus += choose_source(&mut parts, kind, &numbers);
     }
     for part in parts.iter_mut().filter(|part| part.used && part.flow.sends()) {
+        if part.flow == Flow::Sends {
+            // A camera has one codec.
+            part.numbers.truncate(1);
+        }
         part.rids = usable_rids(part.offered_rids());
         if part.kind == Some(Kind::Video) && rids.is_empty() {
             rids = ordered_rids(&part.rids);
@@ -201,8 +238,8 @@ pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, Offer
         head.iter().filter(|line| !line.starts_with("a=group:")).map(|line| (*line).to_owned()).collect();
     lines.push(format!("a=group:BUNDLE {}", mids.join(" ")));
     for part in parts.iter().filter(|part| part.used) {
-        let number = part.number.map(|index| numbers[index]);
-        part.adapted(number.as_ref(), &mut lines);
+        let own: Vec<Number> = part.numbers.iter().map(|index| numbers[*index]).collect();
+        part.adapted(&own, &mut lines);
     }
     let offer = SdpOffer::from_sdp_string(&(lines.join("\r\n") + "\r\n"))
         .map_err(|error| OfferError::Refused { reason: error.to_string() })?;
@@ -213,7 +250,7 @@ pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, Offer
 /// The place of a section's number in the numbers of the connection, where it is put if it is new; `None` if the section has no such codec, or
 /// only under a number that means something else.
 fn number_of(part: &Section<'_>, codec: Codec, numbers: &mut Vec<Number>, known: &[Number]) -> Option<usize> {
-    let offered = part.numbers(codec);
+    let offered = part.offered_numbers(codec);
     let same = |numbers: &[Number], value: u8| {
         numbers.iter().position(|number| number.used && number.codec == codec && number.value == value)
     };
@@ -231,7 +268,8 @@ fn number_of(part: &Section<'_>, codec: Codec, numbers: &mut Vec<Number>, known:
     let (value, resend) = offered.into_iter().find(|(value, _)| free(numbers, *value))?;
     let resend = resend.filter(|resend| *resend != value && free(numbers, *resend));
     let variant = numbers.iter().filter(|number| number.codec == codec).count() as u8;
-    let new = Number { codec, value, resend, variant, used: true };
+    let mode = if codec == Codec::H264 { part.packetization_mode(value) } else { 0 };
+    let new = Number { codec, value, resend, variant, mode, used: true };
     if known.is_empty() {
         numbers.push(new);
         return Some(numbers.len() - 1);
@@ -248,8 +286,8 @@ fn choose_source(parts: &mut [Section<'_>], kind: Kind, numbers: &[Number]) -> u
     let mine = |part: &Section<'_>| part.used && part.kind == Some(kind);
     for part in parts.iter_mut().filter(|part| mine(part)) {
         part.flow = part.offered_flow();
-        let value = part.number.map(|index| numbers[index].value);
-        part.drop_rids_without(value);
+        let values: Vec<u8> = part.numbers.iter().map(|index| numbers[*index].value).collect();
+        part.drop_rids_without(&values);
     }
     let simulcast =
         parts.iter().position(|part| mine(part) && part.flow.sends() && !part.offered_rids().is_empty());

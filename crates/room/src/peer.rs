@@ -1,6 +1,6 @@
 //! One participant at the server: its connection, the layers that it sends, the slots on which it watches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
@@ -139,13 +139,20 @@ pub(crate) struct Layer {
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) mid: Mid,
-    /// Number of VP8 on it.
-    pub(crate) number: Option<Pt>,
+    /// Numbers of the codecs on it.
+    pub(crate) numbers: Vec<(Codec, Pt)>,
     pub(crate) source: Option<ClientId>,
     pub(crate) wanted: Option<u8>,
     pub(crate) current: Option<u8>,
     pub(crate) continuity: Continuity,
     pub(crate) switches: u32,
+}
+
+impl Slot {
+    /// The number of a codec on it.
+    pub(crate) fn number(&self, codec: Codec) -> Option<Pt> {
+        self.numbers.iter().find(|(known, _)| *known == codec).map(|(_, number)| *number)
+    }
 }
 
 /// One section on which a participant hears another.
@@ -189,8 +196,12 @@ pub(crate) struct Peer {
     /// Measurement of its downlink.
     pub(crate) feedback: Feedback,
     pub(crate) video: Option<Mid>,
+    /// Codec of its camera.
+    pub(crate) codec: Codec,
     pub(crate) audio: Option<Mid>,
     pub(crate) slots: Vec<Slot>,
+    /// Those whose pictures it cannot show, as it has no such codec.
+    pub(crate) unshown: BTreeSet<ClientId>,
     pub(crate) ears: Vec<Ear>,
     pub(crate) layers: [Layer; MOST_LAYERS],
     pub(crate) streams: BTreeMap<u32, (Mid, Option<Rid>)>,
@@ -255,8 +266,10 @@ impl Peer {
             numbers: Vec::new(),
             feedback: Feedback::Nothing,
             video: None,
+            codec: Codec::Vp8,
             audio: None,
             slots: Vec::new(),
+            unshown: BTreeSet::new(),
             ears: Vec::new(),
             layers: [Layer::default(); MOST_LAYERS],
             streams: BTreeMap::new(),
@@ -284,21 +297,21 @@ impl Peer {
 
     /// Notes a section of the offer.
     pub(crate) fn on_media(&mut self, media: &MediaAdded) {
-        let codec = match media.kind {
-            MediaKind::Video => Codec::Vp8,
-            MediaKind::Audio => Codec::Opus,
-        };
         let offered = self.rtc.media(media.mid).map(|media| media.remote_pts().to_vec()).unwrap_or_default();
         let params = self.rtc.codec_config().params();
-        let number = params
+        let numbers: Vec<(Codec, Pt)> = params
             .iter()
-            .find(|one| one.spec().codec == codec && offered.contains(&one.pt()))
-            .map(|one| one.pt());
+            .filter(|one| one.spec().codec.is_video() == media.kind.is_video() && offered.contains(&one.pt()))
+            .map(|one| (one.spec().codec, one.pt()))
+            .collect();
         let (mid, receives) =
             (media.mid, matches!(media.direction, Direction::SendOnly | Direction::SendRecv));
         if media.direction == Direction::RecvOnly {
             let source = if media.kind.is_video() { &mut self.video } else { &mut self.audio };
             *source = Some(mid);
+            if let Some((codec, _)) = numbers.first().filter(|_| media.kind.is_video()) {
+                self.codec = *codec;
+            }
         }
         // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
         if receives
@@ -310,7 +323,7 @@ impl Peer {
         match media.kind {
             MediaKind::Video if receives => self.slots.push(Slot {
                 mid,
-                number,
+                numbers,
                 source: None,
                 wanted: None,
                 current: None,
@@ -319,6 +332,7 @@ impl Peer {
             }),
             MediaKind::Audio if receives => {
                 let numbering = Numbering::of_sound();
+                let number = numbers.first().map(|(_, number)| *number);
                 self.ears.push(Ear { mid, number, source: None, stream: None, numbering });
             }
             _ => {}
@@ -378,34 +392,32 @@ impl Peer {
         self.offer = Some(offer).filter(|offer| offer.len() <= LONGEST_KEPT).unwrap_or_default();
     }
 
-    /// Gives slots to the sources that are there; a source keeps its slot. Returns whether anything changed.
-    pub(crate) fn seat(&mut self, sources: &[ClientId]) -> bool {
+    /// Gives slots to the sources that are there, each with the codec of its camera; a source keeps its slot. Returns whether anything changed.
+    pub(crate) fn seat(&mut self, sources: &[(ClientId, Codec)]) -> bool {
         let mut changed = false;
         let wanted = self.wanted.as_ref();
-        let shown = |source: &ClientId| {
-            *source != self.id
-                && sources.contains(source)
-                && wanted.is_none_or(|wanted| wanted.contains_key(source))
+        let codec_of =
+            |source: ClientId| sources.iter().find(|(known, _)| *known == source).map(|(_, codec)| *codec);
+        let shown = |source: ClientId| {
+            let codec = codec_of(source).filter(|_| source != self.id);
+            codec.filter(|_| wanted.is_none_or(|wanted| wanted.contains_key(&source)))
         };
         for slot in &mut self.slots {
-            if slot.source.is_some_and(|source| !shown(&source)) {
+            let fits = |source| shown(source).is_some_and(|codec| slot.number(codec).is_some());
+            if slot.source.is_some_and(|source| !fits(source)) {
                 (slot.source, slot.wanted, slot.current) = (None, None, None);
                 slot.continuity.stop();
                 changed = true;
             }
         }
-        for source in sources.iter().filter(|source| shown(source)) {
-            if self.slots.iter().any(|slot| slot.source == Some(*source)) {
+        for (source, codec) in sources.iter().filter_map(|(source, _)| Some((*source, shown(*source)?))) {
+            if self.slots.iter().any(|slot| slot.source == Some(source)) {
                 continue;
             }
-            let Some(free) = self.slots.iter_mut().find(|slot| slot.source.is_none()) else { break };
-            free.source = Some(*source);
+            let free = |slot: &&mut Slot| slot.source.is_none() && slot.number(codec).is_some();
+            let Some(free) = self.slots.iter_mut().find(free) else { continue };
+            free.source = Some(source);
             changed = true;
-        }
-        for ear in &mut self.ears {
-            if ear.source.is_some_and(|source| !sources.contains(&source)) {
-                (ear.source, ear.stream) = (None, None);
-            }
         }
         changed
     }

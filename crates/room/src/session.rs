@@ -197,6 +197,8 @@ impl Session {
         }
         self.peers.remove(&id);
         self.addresses.retain(|_, other| *other != id);
+        let ears = self.peers.values_mut().flat_map(|peer| &mut peer.ears);
+        ears.filter(|ear| ear.source == Some(id)).for_each(|ear| (ear.source, ear.stream) = (None, None));
         self.room.leave(self.when(), id);
     }
 

@@ -3,6 +3,7 @@
 mod allocator;
 mod clients;
 mod faults;
+mod h264;
 mod loopback;
 mod numbers;
 mod offers;

@@ -22,7 +22,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
 }
 
-fn text(answer: &Answer) -> &str {
+pub(crate) fn text(answer: &Answer) -> &str {
     std::str::from_utf8(&answer.body).expect("text")
 }
 
@@ -33,24 +33,24 @@ fn value<'a>(sdp: &'a str, name: &str) -> &'a str {
 }
 
 /// A server and the token of a guest.
-struct Room {
+pub(crate) struct Room {
     web: std::sync::Arc<Web>,
     bearer: String,
 }
 
 impl Room {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let web = web();
         let bearer = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(60)));
         Self { web, bearer }
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let all = [&[("authorization", self.bearer.as_str())], headers].concat();
         self.web.route(&request(method, path, &all, body))
     }
 
-    fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         self.ask("POST", path, &[("content-type", SDP)], body)
     }
 
@@ -68,9 +68,12 @@ impl Room {
         )
     }
 
+    pub(crate) fn state(&self) -> serde_json::Value {
+        serde_json::from_str(text(&self.ask("GET", "/state", &[], ""))).expect("JSON")
+    }
+
     fn names(&self) -> Vec<String> {
-        let state = self.ask("GET", "/state", &[], "");
-        let state: serde_json::Value = serde_json::from_str(text(&state)).expect("JSON");
+        let state = self.state();
         let members = state["members"].as_array().expect("members");
         members.iter().map(|member| member["name"].as_str().expect("a name").to_owned()).collect()
     }
@@ -90,7 +93,7 @@ struct Publisher {
     socket: UdpSocket,
 }
 
-fn socket() -> UdpSocket {
+pub(crate) fn socket() -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_nonblocking(true).expect("an option");
     socket

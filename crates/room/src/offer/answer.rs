@@ -21,7 +21,7 @@ enum Place {
     /// Refused, in these lines.
     Refused(String),
     /// str0m's, with the attributes of the offer that it may repeat.
-    Used { feedback: Vec<String>, maps: Vec<String>, numbered: bool },
+    Used { feedback: Vec<String>, maps: Vec<String>, parameters: Vec<String>, numbered: bool },
 }
 
 /// The way from str0m's answer to that of the offer.
@@ -43,7 +43,8 @@ impl Plan {
                 return Place::Refused(part.refusal());
             }
             let numbered = part.values("extmap").any(|value| value.contains(super::TRANSPORT_WIDE));
-            Place::Used { feedback: part.attributes("rtcp-fb"), maps: part.attributes("rtpmap"), numbered }
+            let (feedback, maps) = (part.attributes("rtcp-fb"), part.attributes("rtpmap"));
+            Place::Used { feedback, maps, parameters: part.h264_parameters(), numbered }
         };
         let mixed = "a=extmap-allow-mixed";
         let mixed = head.contains(&mixed) || parts.iter().any(|part| part.has_line(mixed));
@@ -81,10 +82,10 @@ impl Plan {
         for place in &self.places {
             match place {
                 Place::Refused(lines) => whole.push_str(lines),
-                Place::Used { feedback, maps, numbered } => {
+                Place::Used { feedback, maps, parameters, numbered } => {
                     let Some(part) = answered.next() else { continue };
                     for line in part.whole() {
-                        let line = of_offer(&line, feedback, maps, *numbered);
+                        let line = of_offer(&line, feedback, &[maps, parameters], *numbered);
                         line.into_iter().for_each(|line| push(&mut whole, line));
                     }
                     let own = streams.iter().filter(|stream| part.mid() == Some(stream.mid.as_str()));
@@ -102,7 +103,12 @@ fn push(text: &mut String, line: &str) {
 }
 
 /// A line of str0m's answer as the offer has it; `None` for feedback that was not offered.
-fn of_offer<'a>(line: &'a str, feedback: &[String], maps: &'a [String], numbered: bool) -> Option<&'a str> {
+fn of_offer<'a>(
+    line: &'a str,
+    feedback: &[String],
+    own: &[&'a Vec<String>],
+    numbered: bool,
+) -> Option<&'a str> {
     if let Some(value) = line.strip_prefix("a=rtcp-fb:") {
         let kind = value.split_once(' ').map_or("", |(_, kind)| kind);
         let any = format!("a=rtcp-fb:* {kind}");
@@ -110,12 +116,10 @@ fn of_offer<'a>(line: &'a str, feedback: &[String], maps: &'a [String], numbered
         let reported = kind != "transport-cc" || numbered;
         return (reported && feedback.iter().any(|known| known == line || *known == any)).then_some(line);
     }
-    if line.starts_with("a=rtpmap:") {
-        let number = line.split(' ').next();
-        let known = maps.iter().find(|known| known.split(' ').next() == number);
-        return Some(known.map_or(line, String::as_str));
-    }
-    Some(line)
+    let [kind, number] = [line.split(':').next(), line.split(' ').next()];
+    let known = own.iter().flat_map(|lines| lines.iter()).find(|known| known.split(' ').next() == number);
+    let known = known.filter(|_| matches!(kind, Some("a=rtpmap" | "a=fmtp")));
+    Some(known.map_or(line, String::as_str))
 }
 
 impl Stream {

@@ -16,11 +16,12 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const fn codec(self) -> Option<Codec> {
+    /// Its codecs, the preferred one first: all viewers of pictures have VP8 (RFC 7742 section 5 asks browsers for both).
+    pub(super) const fn codecs(self) -> &'static [Codec] {
         match self {
-            Self::Video => Some(Codec::Vp8),
-            Self::Audio => Some(Codec::Opus),
-            Self::Channel => None,
+            Self::Video => &[Codec::Vp8, Codec::H264],
+            Self::Audio => &[Codec::Opus],
+            Self::Channel => &[],
         }
     }
 }
@@ -70,8 +71,8 @@ pub(super) struct Section<'a> {
     pub(super) kind: Option<Kind>,
     /// It is answered with media; else it is refused.
     pub(super) used: bool,
-    /// Place of the number of its codec.
-    pub(super) number: Option<usize>,
+    /// Places of the numbers of its codecs, the preferred one first.
+    pub(super) numbers: Vec<usize>,
     pub(super) flow: Flow,
     /// Names of the streams that are taken.
     pub(super) rids: Vec<String>,
@@ -133,7 +134,7 @@ impl<'a> Section<'a> {
             usual,
             kind,
             used: false,
-            number: None,
+            numbers: Vec::new(),
             flow: Flow::Nothing,
             rids: Vec::new(),
             foreign_rids: Vec::new(),
@@ -163,9 +164,10 @@ impl<'a> Section<'a> {
         self.lines.iter().find_map(|line| Flow::read(line)).unwrap_or(self.usual)
     }
 
-    /// The numbers of a codec in order of preference, with those of their retransmissions.
-    pub(super) fn numbers(&self, codec: Codec) -> Vec<(u8, Option<u8>)> {
-        let name = if codec.is_audio() { "opus/48000/2" } else { "vp8/90000" };
+    /// The numbers of a codec in order of preference, with those of their retransmissions. Of H.264 those come first under which a picture may
+    /// have several packets (RFC 6184 section 6.3).
+    pub(super) fn offered_numbers(&self, codec: Codec) -> Vec<(u8, Option<u8>)> {
+        let name = super::map_of(codec).to_ascii_lowercase();
         let number = |text: &str| text.parse::<u8>().ok().filter(|number| *number < 128);
         let map = |format: &str| {
             let mut maps = self.values("rtpmap").filter_map(move |value| value.split_once(' '));
@@ -182,7 +184,38 @@ impl<'a> Section<'a> {
             found.and_then(|(own, _)| number(own))
         };
         let own = self.formats.iter().filter(|format| map(format).is_some_and(|map| map == name));
-        own.filter_map(|format| Some((number(format)?, resent(format)))).collect()
+        let mut all: Vec<_> = own.filter_map(|format| Some((number(format)?, resent(format)))).collect();
+        if codec == Codec::H264 {
+            all.sort_by_key(|(value, _)| self.packetization_mode(*value) != 1);
+        }
+        all
+    }
+
+    /// Values of a parameter of a number.
+    fn parameter(&self, number: u8, name: &str) -> Option<&'a str> {
+        let number = number.to_string();
+        let mut own = self.values("fmtp").filter_map(|value| value.split_once(' '));
+        let (_, parameters) = own.find(|(format, _)| *format == number)?;
+        parameters.split(';').find_map(|one| one.trim().strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// The packetization mode of a number of H.264 (RFC 6184 section 8.1).
+    pub(super) fn packetization_mode(&self, number: u8) -> u8 {
+        self.parameter(number, "packetization-mode").and_then(|mode| mode.parse().ok()).unwrap_or(0)
+    }
+
+    /// The line of parameters with which a number of H.264 is answered: they are symmetric, or downgradable (RFC 6184 section 8.2.2).
+    fn parameters(&self, number: u8) -> Option<String> {
+        let names = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"];
+        let own = names.iter().filter_map(|name| Some(format!("{name}={}", self.parameter(number, name)?)));
+        let own: Vec<String> = own.collect();
+        (!own.is_empty()).then(|| format!("a=fmtp:{number} {}", own.join(";")))
+    }
+
+    /// The lines of parameters with which its numbers of H.264 are answered.
+    pub(super) fn h264_parameters(&self) -> Vec<String> {
+        let numbers = self.offered_numbers(Codec::H264);
+        numbers.into_iter().filter_map(|(number, _)| self.parameters(number)).collect()
     }
 
     /// Whether it offers feedback of a name.
@@ -213,20 +246,21 @@ impl<'a> Section<'a> {
         names
     }
 
-    /// Leaves out the rids that are restricted to other formats than that of a number.
-    pub(super) fn drop_rids_without(&mut self, number: Option<u8>) {
+    /// Leaves out the rids that are restricted to other formats than those of some numbers.
+    pub(super) fn drop_rids_without(&mut self, numbers: &[u8]) {
         let foreign = |value: &str| {
             let (name, rest) = value.split_once(' ')?;
             let formats = rest.split([' ', ';']).find_map(|word| word.strip_prefix("pt="))?;
-            let has = formats.split(',').any(|format| format.parse().ok() == number);
+            let has =
+                formats.split(',').any(|format| format.parse().is_ok_and(|format| numbers.contains(&format)));
             (!has).then(|| name.to_owned())
         };
         self.foreign_rids = self.values("rid").filter_map(foreign).collect();
     }
 
     /// Adds the lines of the section that str0m takes.
-    pub(super) fn adapted(&self, number: Option<&Number>, lines: &mut Vec<String>) {
-        let Some(number) = number else {
+    pub(super) fn adapted(&self, numbers: &[Number], lines: &mut Vec<String>) {
+        if numbers.is_empty() {
             lines.push(format!("m={} 9 {} {}", self.media, self.proto, self.formats.join(" ")));
             lines.extend(
                 self.lines
@@ -235,9 +269,10 @@ impl<'a> Section<'a> {
                     .map(|line| (*line).to_owned()),
             );
             return;
-        };
-        let resend = number.resend.map(|resend| format!(" {resend}")).unwrap_or_default();
-        lines.push(format!("m={} 9 {} {}{resend}", self.media, self.proto, number.value));
+        }
+        let formats = numbers.iter().flat_map(|number| [Some(number.value), number.resend]).flatten();
+        let formats: String = formats.map(|format| format!(" {format}")).collect();
+        lines.push(format!("m={} 9 {}{formats}", self.media, self.proto));
         for line in &self.lines {
             let dropped = ["a=rtpmap:", "a=rid:", "a=simulcast:", "a=bundle-only"];
             if dropped.iter().any(|start| line.starts_with(start)) || Flow::read(line).is_some() {
@@ -245,17 +280,24 @@ impl<'a> Section<'a> {
             }
             let of = |name: &str| line.strip_prefix(name).and_then(|value| value.split(' ').next());
             let parameters = of("a=fmtp:").map(|format| {
-                number.resend.is_some_and(|resend| format == resend.to_string())
-                    || number.codec.is_audio() && format == number.value.to_string()
+                numbers.iter().any(|number| {
+                    number.resend.is_some_and(|resend| format == resend.to_string())
+                        || number.codec.is_audio() && format == number.value.to_string()
+                })
             });
-            let feedback = of("a=rtcp-fb:").map(|format| format == "*" || format == number.value.to_string());
+            let feedback = of("a=rtcp-fb:").map(|format| {
+                format == "*" || numbers.iter().any(|number| format == number.value.to_string())
+            });
             if parameters.or(feedback).unwrap_or(true) {
                 lines.push((*line).to_owned());
             }
         }
         lines.push(self.flow.line().to_owned());
-        lines.push(number.map());
-        lines.extend(number.resend.map(|resend| format!("a=rtpmap:{resend} rtx/90000")));
+        for number in numbers {
+            lines.push(number.map());
+            lines.extend(number.parameters());
+            lines.extend(number.resend.map(|resend| format!("a=rtpmap:{resend} rtx/90000")));
+        }
         for rid in &self.rids {
             let own = |value: &&str| value.split(' ').next() == Some(rid);
             let line = self.values("rid").find(own).map_or_else(|| format!("{rid} send"), str::to_owned);

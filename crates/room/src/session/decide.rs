@@ -1,6 +1,7 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
 use airbound_senders::conference::room::{Constraint, EstimateKind};
+use str0m::format::Codec;
 
 use super::*;
 
@@ -108,8 +109,13 @@ impl Session {
     /// Seats the sources of a viewer and passes its views to the room.
     pub(super) fn show(&mut self, id: ClientId) {
         let when = self.when();
-        let sources: Vec<ClientId> =
-            self.peers.values().filter(|peer| peer.video.is_some()).map(|peer| peer.id).collect();
+        let sources: Vec<(ClientId, Codec)> = self
+            .peers
+            .values()
+            .filter(|peer| peer.video.is_some())
+            .map(|peer| (peer.id, peer.codec))
+            .collect();
+        self.note_unshown(id, &sources);
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let before: Vec<_> = peer.slots.iter().filter_map(|slot| slot.source).collect();
         let changed = peer.seat(&sources);
@@ -126,6 +132,21 @@ impl Session {
             .collect();
         if changed || wanted.is_some() || before.is_empty() {
             self.room.on_views(when, id, &views);
+        }
+    }
+
+    /// Says once of which sources a viewer cannot show the pictures.
+    fn note_unshown(&mut self, id: ClientId, sources: &[(ClientId, Codec)]) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        let has = |codec| peer.slots.is_empty() || peer.slots.iter().any(|slot| slot.number(codec).is_some());
+        let unshown = sources.iter().filter(|(source, codec)| *source != id && !has(*codec));
+        let unshown: BTreeMap<ClientId, Codec> = unshown.copied().collect();
+        let new: Vec<_> = unshown.iter().filter(|(source, _)| !peer.unshown.contains(source)).collect();
+        let lines: Vec<_> = new.into_iter().map(|(source, codec)| (*source, *codec)).collect();
+        peer.unshown = unshown.into_keys().collect();
+        for (source, codec) in lines {
+            let (to, of) = (self.name(id).to_owned(), self.name(source).to_owned());
+            self.note(format!("{to} cannot show {of}, who sends {codec}"));
         }
     }
 

@@ -1,11 +1,12 @@
 //! Packets of media on their way: those that arrive, and the slots and ears on which they leave.
 
+use str0m::format::Codec;
 use str0m::media::{KeyframeRequestKind, MediaKind};
 use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
 
 use super::*;
 use crate::forward::Arrival;
-use crate::vp8;
+use crate::{h264, vp8};
 
 /// Shortest time between two requests for a key frame of one layer.
 const KEY_INTERVAL: Duration = Duration::from_millis(400);
@@ -60,6 +61,9 @@ impl Session {
         if kind == MediaKind::Audio {
             return self.forward_audio(id, packet);
         }
+        let number = *packet.header.payload_type;
+        let Some(codec) = peer.numbers.iter().find_map(|known| known.meaning(number)) else { return };
+        peer.codec = codec;
         let Some(index) = peer.layer_of(rid) else { return };
         let layer = &mut peer.layers[index];
         let other = layer.stream != Some(stream);
@@ -68,10 +72,15 @@ impl Session {
         }
         (layer.stream, layer.heard) = (Some(stream), Some(packet.timestamp));
         layer.meter.add(packet.payload.len());
-        let Ok(descriptor) = Vp8Descriptor::parse(&packet.payload) else { return };
-        let key = descriptor.starts_keyframe(&packet.payload);
-        if key {
-            layer.area = vp8::key_frame_area(&packet.payload).or(layer.area);
+        let payload = &packet.payload;
+        let (descriptor, key) = if codec == Codec::H264 {
+            (None, h264::starts_key_frame(payload))
+        } else {
+            let Ok(descriptor) = Vp8Descriptor::parse(payload) else { return };
+            (Some(descriptor), descriptor.starts_keyframe(payload))
+        };
+        if key && descriptor.is_some() {
+            layer.area = vp8::key_frame_area(payload).or(layer.area);
         }
         if other {
             self.forget_stream(id, index as u8);
@@ -98,13 +107,17 @@ impl Session {
     fn forward_video(&mut self, id: ClientId, layer: u8, arrival: &Arrival, packet: &RtpPacket) {
         let mut leaving = Vec::new();
         // A field of 7 bits holds no id of a viewer's stream.
-        let short = vp8::has_short_picture(&packet.payload);
+        let short = arrival.descriptor.is_some() && vp8::has_short_picture(&packet.payload);
         let payload = if short { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
-        let Ok(descriptor) = Vp8Descriptor::parse(&payload) else { return };
+        let (codec, descriptor) = match arrival.descriptor.map(|_| Vp8Descriptor::parse(&payload)) {
+            None => (Codec::H264, None),
+            Some(Ok(descriptor)) => (Codec::Vp8, Some(descriptor)),
+            Some(Err(_)) => return,
+        };
         let mut refused = 0;
         for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
             let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
-            let Some(number) = slot.number else { continue };
+            let Some(number) = slot.number(codec) else { continue };
             if slot.current != Some(layer) {
                 if slot.wanted != Some(layer) || !arrival.key {
                     continue;
@@ -114,13 +127,6 @@ impl Session {
                 slot.switches += 1;
             }
             let Some(departure) = slot.continuity.pass(arrival, short) else { continue };
-            let mut patch = descriptor.patch();
-            if let Some(picture) = departure.picture {
-                patch = patch.picture_id(picture);
-            }
-            if let Some(index) = departure.base_layer {
-                patch = patch.tl0_pic_idx(index);
-            }
             let write = RtpWrite::new(
                 number,
                 departure.sequence.into(),
@@ -130,6 +136,16 @@ impl Session {
             )
             .marker(packet.header.marker)
             .nackable(true);
+            let Some(mut patch) = descriptor.map(|descriptor| descriptor.patch()) else {
+                leaving.push((viewer.id, slot.mid, write));
+                continue;
+            };
+            if let Some(picture) = departure.picture {
+                patch = patch.picture_id(picture);
+            }
+            if let Some(index) = departure.base_layer {
+                patch = patch.tl0_pic_idx(index);
+            }
             // Under the numbers of its source it would spoil the pictures before and after it.
             match patch.build() {
                 Ok(patch) => leaving.push((viewer.id, slot.mid, write.vp8_patch(patch))),

@@ -74,6 +74,7 @@ impl Session {
             "state": match state { State::Natural => "natural", State::ClientConstrained { .. } => "sender-held", State::ServerConstrained { .. } => "forwarding-held" },
             "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding, "seen": peer.arrivals.estimate().map(bps)},
             "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "by": by, "limit": limit},
+            "codec": peer.video.map(|_| peer.codec.to_string()),
             "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
         });
         if let Some(layers) = peer.taken {
