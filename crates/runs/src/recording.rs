@@ -27,12 +27,20 @@ impl Observer for Recording {
     fn wants(&self) -> Events {
         let tables = self.recorder.tables();
         let exchanges = self.capture.is_some();
-        Events { packets: tables.packets, txops: tables.txops, frames: true, series: true, exchanges }
+        Events {
+            packets: tables.packets,
+            senders: tables.senders,
+            txops: tables.txops,
+            frames: true,
+            series: true,
+            exchanges,
+        }
     }
     fn on_event(&mut self, event: Event<'_>) {
         match event {
             Event::Packet(row) => self.recorder.packet(*row),
             Event::Hop(row) => self.recorder.hop(*row),
+            Event::Sender(row) => self.recorder.sender(*row),
             Event::Txop(row) => self.recorder.txop(*row),
             Event::Frame(row) => self.recorder.frame(*row),
             Event::Series(row) => self.recorder.series(*row),
