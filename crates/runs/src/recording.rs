@@ -27,8 +27,9 @@ impl Observer for Recording {
     fn wants(&self) -> Events {
         let tables = self.recorder.tables();
         let exchanges = self.capture.is_some();
+        let drops = self.capture.as_ref().is_some_and(Capture::wants_drops);
         Events {
-            packets: tables.packets,
+            packets: tables.packets || drops,
             senders: tables.senders,
             txops: tables.txops,
             frames: true,
@@ -38,7 +39,12 @@ impl Observer for Recording {
     }
     fn on_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Packet(row) => self.recorder.packet(*row),
+            Event::Packet(row) => {
+                self.recorder.packet(*row);
+                if let Some(capture) = self.capture.as_mut().filter(|capture| capture.wants_drops()) {
+                    capture.packet(row);
+                }
+            }
             Event::Hop(row) => self.recorder.hop(*row),
             Event::Sender(row) => self.recorder.sender(*row),
             Event::Txop(row) => self.recorder.txop(*row),
