@@ -62,7 +62,7 @@ layers() {
     imports linux "units wifi" || bad=1
     imports air "units random wifi" || bad=1
     imports traffic "units random" || bad=1
-    imports formats "air" || bad=1
+    imports formats "units air record" || bad=1
     imports senders "units" || bad=1
     imports capi "units senders" || bad=1
     imports relay "units senders linux arguments" || bad=1

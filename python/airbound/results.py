@@ -98,6 +98,14 @@ class RunResult:
         return self._table("txops", "log_packets=True")
 
     @cached_property
+    def senders(self) -> pl.DataFrame:
+        """One row per acknowledgement of TCP and report of ``rtc``: window (B), round trips (ns), rate (kb/s).
+
+        Raises :class:`airbound.RunError` if packets were not logged, or no flow has such a sender.
+        """
+        return self._table("senders", "log_packets=True and a flow of TCP or rtc")
+
+    @cached_property
     def frames(self) -> pl.DataFrame:
         """One row per video frame and per transfer of a ``tcp-short`` flow; empty if the scenario has neither."""
         return self._table("frames", "a scenario without [session]")

@@ -7,6 +7,7 @@ pub(crate) mod arena;
 pub(crate) mod doctor;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate;
+pub(crate) mod export;
 mod help;
 pub(crate) mod import;
 #[cfg(target_os = "linux")]
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Say what a file of another tool is, and make a scenario of it
     Import(import::Import),
+    /// Write a run in the format of another tool
+    Export(export::Export),
     /// Check a scenario, and print it with every default filled in
     Check(Check),
     /// List scenarios, grids, schemes and presets

@@ -1,4 +1,4 @@
-//! Files of other tools: what they measured or recorded, and a scenario of it.
+//! Files of other tools: what they measured or recorded, and a scenario of it; and runs in their formats ([`export`]).
 //!
 //! | file | read | of it |
 //! |---|---|---|
@@ -12,6 +12,7 @@
 
 mod capture;
 pub mod draft;
+pub mod export;
 mod flent;
 mod iperf;
 mod irtt;

@@ -210,6 +210,21 @@ format!(
     |n| n.map(|n| ByteCount::new(u64::from(n.cast_unsigned())))
 );
 format!(
+    /// A duration in nanoseconds, or null.
+    MaybeLength: Option<Span> as i64, stored(Physical::INT64, OPTIONAL, None),
+    |v| v.map(|v| v.as_nanos().cast_signed()), |n| Some(n.map(|n| Span::from_nanos(n.cast_unsigned())))
+);
+format!(
+    /// An amount of data in bytes, up to 4 GB, or null.
+    MaybeBytes: Option<ByteCount> as i32, stored(Physical::INT32, OPTIONAL, Some(32)),
+    |v| v.and_then(Bytes::encode), |n| Some(n.and_then(|n| Bytes::decode(Some(n))))
+);
+format!(
+    /// A bit rate in whole kb/s, up to 4 Tb/s, or null.
+    MaybeKbps: Option<BitRate> as i32, stored(Physical::INT32, OPTIONAL, Some(32)),
+    |v| v.and_then(Kbps::encode), |n| Some(n.and_then(|n| Kbps::decode(Some(n))))
+);
+format!(
     /// A bit rate in whole kb/s, up to 4 Tb/s.
     Kbps: BitRate as i32, stored(Physical::INT32, REQUIRED, Some(32)),
     |v| Some(u32::try_from(v.as_bps() / 1000).unwrap_or(u32::MAX).cast_signed()),

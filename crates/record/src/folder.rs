@@ -15,11 +15,12 @@ use crate::summary::{Performance, Summary};
 /// The file that marks a complete run; written last.
 const SUMMARY: &str = "summary.json";
 /// The files of a run besides the summary.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "scenario.toml",
     "performance.json",
     "packets.parquet",
     "hops.parquet",
+    "senders.parquet",
     "txops.parquet",
     "frames.parquet",
     "series.parquet",

@@ -47,8 +47,8 @@ pub use reader::{TableReader, find_hops, find_packet};
 #[cfg(feature = "files")]
 pub use recorder::{Encoding, Recorder, Tables};
 pub use rows::{
-    Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, PacketWay, SeriesRow, TxopKind,
-    TxopRow,
+    Component, DistributionRow, Fate, FrameFate, FrameRow, HopRow, PacketRow, PacketWay, SenderRow,
+    SeriesRow, TxopKind, TxopRow,
 };
 pub use split::{Moments, Split};
 pub use stage::Stage;

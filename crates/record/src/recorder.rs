@@ -8,7 +8,7 @@ use crate::error::RecordError;
 use crate::folder::RunFolder;
 use crate::info::RunInfo;
 use crate::lock::FolderLock;
-use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
+use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SenderRow, SeriesRow, TxopRow};
 use crate::summary::{Performance, Summary};
 use crate::table::Row;
 
@@ -24,6 +24,8 @@ pub struct Tables {
     pub packets: bool,
     /// `hops.parquet`, of relayed packets.
     pub hops: bool,
+    /// `senders.parquet`, of TCP and real-time video.
+    pub senders: bool,
     /// `txops.parquet`.
     pub txops: bool,
     /// `frames.parquet`.
@@ -36,11 +38,17 @@ pub struct Tables {
 
 impl Tables {
     /// All tables.
-    pub const ALL: Self =
-        Self { packets: true, hops: true, txops: true, frames: true, series: true, distributions: true };
+    pub const ALL: Self = Self {
+        packets: true,
+        hops: true,
+        senders: true,
+        txops: true,
+        frames: true,
+        series: true,
+        distributions: true,
+    };
     /// The tables of reports, whose size does not depend on the number of packets.
-    pub const SMALL: Self =
-        Self { packets: false, hops: false, txops: false, frames: true, series: true, distributions: true };
+    pub const SMALL: Self = Self { packets: false, hops: false, senders: false, txops: false, ..Self::ALL };
 }
 
 /// The thread that encodes the tables, with the same bytes.
@@ -75,6 +83,7 @@ pub struct Recorder {
     tables: Tables,
     packets: Vec<PacketRow>,
     hops: Vec<HopRow>,
+    senders: Vec<SenderRow>,
     txops: Vec<TxopRow>,
     frames: Vec<FrameRow>,
     series: Vec<SeriesRow>,
@@ -99,6 +108,7 @@ enum Sink {
 enum Batch {
     Packets(Vec<PacketRow>),
     Hops(Vec<HopRow>),
+    Senders(Vec<SenderRow>),
     Txops(Vec<TxopRow>),
     Frames(Vec<FrameRow>),
     Series(Vec<SeriesRow>),
@@ -126,6 +136,7 @@ impl Batch {
 struct Encoders {
     packets: Option<TableEncoder<PacketRow>>,
     hops: Option<TableEncoder<HopRow>>,
+    senders: Option<TableEncoder<SenderRow>>,
     txops: Option<TableEncoder<TxopRow>>,
     frames: Option<TableEncoder<FrameRow>>,
     series: Option<TableEncoder<SeriesRow>>,
@@ -150,6 +161,7 @@ impl Encoders {
         Ok(Self {
             packets: table(tables.packets, place)?,
             hops: table(tables.hops, place)?,
+            senders: table(tables.senders, place)?,
             txops: table(tables.txops, place)?,
             frames: table(tables.frames, place)?,
             series: table(tables.series, place)?,
@@ -164,6 +176,7 @@ impl Encoders {
         match batch {
             Batch::Packets(rows) => extend(&mut self.packets, rows),
             Batch::Hops(rows) => extend(&mut self.hops, rows),
+            Batch::Senders(rows) => extend(&mut self.senders, rows),
             Batch::Txops(rows) => extend(&mut self.txops, rows),
             Batch::Frames(rows) => extend(&mut self.frames, rows),
             Batch::Series(rows) => extend(&mut self.series, rows),
@@ -183,6 +196,7 @@ impl Encoders {
         }
         set(&mut self.packets, info);
         set(&mut self.hops, info);
+        set(&mut self.senders, info);
         set(&mut self.txops, info);
         set(&mut self.frames, info);
         set(&mut self.series, info);
@@ -195,6 +209,7 @@ impl Encoders {
         }
         finish(self.packets)?;
         finish(self.hops)?;
+        finish(self.senders)?;
         finish(self.txops)?;
         finish(self.frames)?;
         finish(self.series)?;
@@ -248,6 +263,7 @@ impl Recorder {
             tables,
             packets: Vec::new(),
             hops: Vec::new(),
+            senders: Vec::new(),
             txops: Vec::new(),
             frames: Vec::new(),
             series: Vec::new(),
@@ -265,6 +281,10 @@ impl Recorder {
     push!(
         /// Adds a hop that ended at a relay.
         hop, HopRow, hops, Hops
+    );
+    push!(
+        /// Adds the state of a sender.
+        sender, SenderRow, senders, Senders
     );
     push!(
         /// Adds a transmission opportunity.
@@ -322,6 +342,7 @@ impl Recorder {
         for batch in [
             Batch::Packets(std::mem::take(&mut self.packets)),
             Batch::Hops(std::mem::take(&mut self.hops)),
+            Batch::Senders(std::mem::take(&mut self.senders)),
             Batch::Txops(std::mem::take(&mut self.txops)),
             Batch::Frames(std::mem::take(&mut self.frames)),
             Batch::Series(std::mem::take(&mut self.series)),

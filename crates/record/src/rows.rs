@@ -57,6 +57,27 @@ pub struct PacketRow {
     pub txop: u64,
 }
 
+/// State of a sender after an acknowledgement or a receiver's report: `senders.parquet`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderRow {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The acknowledgement or the report arrived.
+    pub at: Instant,
+    /// The round trip that it measured; `None` if it measured none, and of real-time video.
+    pub rtt: Option<Span>,
+    /// The smoothed round trip; `None` before the first sample.
+    pub smoothed_rtt: Option<Span>,
+    /// Congestion window. TCP only, as the next two.
+    pub cwnd: Option<ByteCount>,
+    /// Slow-start threshold; `None` also before the first loss.
+    pub ssthresh: Option<ByteCount>,
+    /// Segments believed to be in the network.
+    pub in_flight: Option<u32>,
+    /// Pacing rate of TCP, target rate of real-time video; `None` if segments are not spaced.
+    pub rate: Option<BitRate>,
+}
+
 /// One hop of a packet to a relay: `hops.parquet`. The last hop, or the one on which it was dropped, is in its [`PacketRow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopRow {

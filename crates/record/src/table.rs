@@ -6,10 +6,11 @@ use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
 use crate::column::{
-    Bytes, ColumnBuffer, ColumnSpec, Cursor, Flag, Format, Kbps, Kind, Length, MaybeFlag, MaybeReal,
-    MaybeTime, MaybeU32, MaybeWay, PacketFate, Part, Real, Time, U8, U16, U32, U64, VideoFate,
+    Bytes, ColumnBuffer, ColumnSpec, Cursor, Flag, Format, Kbps, Kind, Length, MaybeBytes, MaybeFlag,
+    MaybeKbps, MaybeLength, MaybeReal, MaybeTime, MaybeU32, MaybeWay, PacketFate, Part, Real, Time, U8, U16,
+    U32, U64, VideoFate,
 };
-use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
+use crate::rows::{DistributionRow, FrameRow, HopRow, PacketRow, SenderRow, SeriesRow, TxopRow};
 
 /// A row that can be written to and read from a Parquet file. Implemented by the rows of this crate only.
 pub trait Row: Copy + Send + sealed::Columns + 'static {}
@@ -101,6 +102,17 @@ table!(HopRow, "hops", "a hop of a packet that ended at a relay", [
     completed: Time = "completed_ns", "ns", "the transmitter got the acknowledgement";
     tries: U8 = "tries", "", "number of transmissions on this hop";
     txop: U64 = "txop", "", "transmission opportunity of the last try";
+]);
+
+table!(SenderRow, "senders", "state of a sender after an acknowledgement or a report", [
+    flow: U32 = "flow", "", "number of the flow, an index into `flows`";
+    at: Time = "at_ns", "ns", "the acknowledgement or the report arrived";
+    rtt: MaybeLength = "rtt_ns", "ns", "TCP: the round trip that it measured";
+    smoothed_rtt: MaybeLength = "smoothed_rtt_ns", "ns", "the smoothed round trip";
+    cwnd: MaybeBytes = "cwnd_bytes", "B", "TCP: congestion window";
+    ssthresh: MaybeBytes = "ssthresh_bytes", "B", "TCP: slow-start threshold, null before the first loss";
+    in_flight: MaybeU32 = "in_flight", "", "TCP: segments believed to be in the network";
+    rate: MaybeKbps = "rate_kbps", "kb/s", "pacing rate of TCP where it paces, target rate of rtc";
 ]);
 
 table!(TxopRow, "txops", "a transmission opportunity, successful or not", [

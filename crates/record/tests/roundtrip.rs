@@ -1,9 +1,10 @@
 //! A record is read as written, with each encoding, and replaces an earlier run only when complete.
 
-use crate::example::{frame, hop, info, packet, performance, series, summary, txop};
+use crate::example::{frame, hop, info, packet, performance, sender, series, summary, txop};
 use airbound_record::{
     Component, DistributionRow, Encoding, Existing, FlowLatency, FrameRow, HopRow, PacketRow, RecordError,
-    Recorder, RunFolder, SeriesRow, Split, Stage, TableReader, Tables, TxopRow, find_hops, find_packet,
+    Recorder, RunFolder, SenderRow, SeriesRow, Split, Stage, TableReader, Tables, TxopRow, find_hops,
+    find_packet,
 };
 
 const PACKETS: u64 = 300_000;
@@ -23,6 +24,7 @@ fn record(path: &std::path::Path, encoding: Encoding) -> RunFolder {
         }
         if number.is_multiple_of(16) {
             recorder.txop(txop(number / 16));
+            recorder.sender(sender(number / 16));
         }
         if number.is_multiple_of(100) {
             recorder.frame(frame(number / 100));
@@ -54,6 +56,9 @@ fn rows_come_back_as_they_were() {
         TableReader::open(&folder.file("txops.parquet")).unwrap().map(Result::unwrap).collect();
     assert_eq!(txops.len() as u64, PACKETS / 16);
     assert!((0..).zip(&txops).all(|(number, row)| *row == txop(number)));
+    let senders: Vec<SenderRow> =
+        TableReader::open(&folder.file("senders.parquet")).unwrap().map(Result::unwrap).collect();
+    assert!(!senders.is_empty() && (0..).zip(&senders).all(|(number, row)| *row == sender(number)));
     let hops: Vec<HopRow> =
         TableReader::open(&folder.file("hops.parquet")).unwrap().map(Result::unwrap).collect();
     assert_eq!(hops.len() as u64, PACKETS);
@@ -99,7 +104,7 @@ fn the_encoding_thread_leaves_the_same_bytes() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let one = record(one.path(), Encoding::Inline);
     let other = record(other.path(), Encoding::Thread);
-    for name in ["packets", "hops", "txops", "frames", "series", "distributions"] {
+    for name in ["packets", "hops", "senders", "txops", "frames", "series", "distributions"] {
         let name = format!("{name}.parquet");
         assert!(
             std::fs::read(one.file(&name)).unwrap() == std::fs::read(other.file(&name)).unwrap(),

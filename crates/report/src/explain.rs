@@ -196,7 +196,8 @@ pub fn explain(row: &PacketRow, hops: &[HopRow], info: &RunInfo, around: &Around
         text += &waited.text(info, around.is_piped);
     }
     if let Some((number, file)) = &around.frame {
-        text += &format!("\nIts last transmission is frame {number} of {file}.\n");
+        let event = if row.received == Instant::MAX { "drop" } else { "last transmission" };
+        text += &format!("\nIts {event} is frame {number} of {file}.\n");
     }
     text
 }

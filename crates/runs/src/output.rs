@@ -25,6 +25,8 @@ pub enum Kind {
     Page,
     /// A log of the laboratory's machine.
     Log,
+    /// A run in a format of another tool, which begins with these bytes.
+    Export(&'static [u8]),
 }
 
 /// The first line of a log.
@@ -49,6 +51,37 @@ pub(crate) fn packets_header() -> Vec<u8> {
     header(65_535, LINK_TYPE)
 }
 
+/// The header of a pcapng capture: a section, the interface of the air, and that of dropped packets.
+pub(crate) fn blocks_header() -> Vec<u8> {
+    /// LINKTYPE_IPV4.
+    const DROPS: u32 = 228;
+    let mut header = Vec::with_capacity(128);
+    // Version 1.0 of unknown length, then the application.
+    let section =
+        [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8], &[4, 0, 8, 0], b"airbound"].concat();
+    block(&mut header, 0x0a0d_0d0a, &section);
+    for (name, link_type) in [(b"air\0\0", LINK_TYPE), (b"drops", DROPS)] {
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len()) as u8;
+        let mut interface = [link_type.to_le_bytes(), SNAP_LENGTH.to_le_bytes(), [2, 0, length, 0]].concat();
+        interface.extend(&name[..usize::from(length)]);
+        interface.resize(interface.len().next_multiple_of(4), 0);
+        // Times in nanoseconds.
+        interface.extend([9, 0, 1, 0, 9, 0, 0, 0]);
+        block(&mut header, 1, &interface);
+    }
+    header
+}
+
+/// Appends a block of pcapng with options, which end here.
+fn block(to: &mut Vec<u8>, kind: u32, content: &[u8]) {
+    let length = (content.len() as u32 + 16).to_le_bytes();
+    to.extend(kind.to_le_bytes());
+    to.extend(length);
+    to.extend(content);
+    to.extend([0; 4]);
+    to.extend(length);
+}
+
 fn header(snap_length: u32, link_type: u32) -> Vec<u8> {
     let mut header = Vec::with_capacity(24);
     header.extend(MAGIC.to_le_bytes());
@@ -66,6 +99,7 @@ impl Kind {
             Self::Capture | Self::Packets => "capture",
             Self::Page => "report",
             Self::Log => "log",
+            Self::Export(_) => "export",
         }
     }
 
@@ -76,12 +110,16 @@ impl Kind {
         }
         match self {
             Self::Capture | Self::Packets => {
+                if self == Self::Capture && beginning.starts_with(&blocks_header()) {
+                    return true;
+                }
                 let header = if self == Self::Packets { packets_header() } else { capture_header() };
                 let Some(frames) = beginning.strip_prefix(header.as_slice()) else { return false };
                 let first = frames.first_chunk().map(|seconds| u32::from_le_bytes(*seconds));
                 first.is_none_or(|seconds| seconds <= LATEST)
             }
             Self::Log => beginning.starts_with(LOG.as_bytes()),
+            Self::Export(begin) => beginning.starts_with(begin),
             Self::Page => {
                 let text = String::from_utf8_lossy(beginning);
                 text.starts_with("<!DOCTYPE html>") && text.contains(" – Airbound</title>")
@@ -207,8 +245,16 @@ pub fn begin_log(path: &Path) -> Result<Output, RunsError> {
 /// # Errors
 /// There is something that must not be replaced, or the page cannot be written.
 pub fn write_page(path: &Path, html: &str) -> Result<(), RunsError> {
-    let mut output = Output::begin(path, Kind::Page)?;
-    output.write_all(html.as_bytes()).map_err(RunsError::io("write", path))?;
+    write(path, Kind::Page, html.as_bytes())
+}
+
+/// Writes bytes as one output.
+///
+/// # Errors
+/// There is something that must not be replaced, or they cannot be written.
+pub fn write(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), RunsError> {
+    let mut output = Output::begin(path, kind)?;
+    output.write_all(bytes).map_err(RunsError::io("write", path))?;
     output.finish()
 }
 

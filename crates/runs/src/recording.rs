@@ -27,12 +27,26 @@ impl Observer for Recording {
     fn wants(&self) -> Events {
         let tables = self.recorder.tables();
         let exchanges = self.capture.is_some();
-        Events { packets: tables.packets, txops: tables.txops, frames: true, series: true, exchanges }
+        let drops = self.capture.as_ref().is_some_and(Capture::wants_drops);
+        Events {
+            packets: tables.packets || drops,
+            senders: tables.senders,
+            txops: tables.txops,
+            frames: true,
+            series: true,
+            exchanges,
+        }
     }
     fn on_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Packet(row) => self.recorder.packet(*row),
+            Event::Packet(row) => {
+                self.recorder.packet(*row);
+                if let Some(capture) = self.capture.as_mut().filter(|capture| capture.wants_drops()) {
+                    capture.packet(row);
+                }
+            }
             Event::Hop(row) => self.recorder.hop(*row),
+            Event::Sender(row) => self.recorder.sender(*row),
             Event::Txop(row) => self.recorder.txop(*row),
             Event::Frame(row) => self.recorder.frame(*row),
             Event::Series(row) => self.recorder.series(*row),

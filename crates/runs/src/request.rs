@@ -84,11 +84,13 @@ impl RunRequest {
         Ok((folder, outcome.summary))
     }
 
-    /// Without relays there are no hops to list, and the frames of a session are no flow's.
+    /// Without relays there are no hops to list, without TCP and real-time video no senders, and the frames of a session are no
+    /// flow's.
     fn tables_of(&self, scenario: &Scenario) -> Tables {
         let flows = scenario.session.is_none() || !scenario.flows.is_empty();
         Tables {
             hops: self.tables.hops && scenario.has_relays(),
+            senders: self.tables.senders && scenario.flows.iter().any(|flow| flow.traffic.has_sender()),
             frames: self.tables.frames && flows,
             ..self.tables
         }

@@ -95,6 +95,12 @@ impl Traffic {
         }
     }
 
+    /// Whether it adapts to its path: TCP and real-time video.
+    #[must_use]
+    pub fn has_sender(&self) -> bool {
+        self.tcp().is_some() || matches!(self, Self::Rtc(_))
+    }
+
     /// Name of the rule for the rate of a real-time video under a scheme; `None` for other traffic.
     #[must_use]
     pub fn media_sender(&self, scheme: &super::Scheme) -> Option<&'static str> {

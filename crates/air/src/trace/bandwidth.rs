@@ -12,13 +12,23 @@ pub struct BandwidthTrace {
     before: Vec<u128>,
     /// Data of one period in the same unit; zero if the trace does not repeat.
     in_period: u128,
+    beside: Beside,
+}
+
+/// Further columns of a trace of bandwidth, in the order of its lines: properties of the measured connection, queueing included.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// Round trips in ms, 0 to 10^9; empty without such a column.
+    pub round_trips: Vec<f64>,
+    /// Shares of lost packets, -1 to 1 (Hairpin's estimates are sometimes slightly negative); empty without such a column.
+    pub losses: Vec<f64>,
 }
 
 const NANOS: u128 = 1_000_000_000;
 
 impl BandwidthTrace {
     /// A trace of ascending times in nanoseconds, and rates.
-    pub(super) fn new(points: &[(u64, BitRate)], repeat: bool) -> Self {
+    pub(super) fn new(points: &[(u64, BitRate)], beside: Beside, repeat: bool) -> Self {
         let steps = Steps::new(points, repeat);
         let mut before = Vec::with_capacity(points.len());
         let mut sum = 0u128;
@@ -32,7 +42,7 @@ impl BandwidthTrace {
             }
         }
         let in_period = if repeat { sum } else { 0 };
-        Self { steps, before, in_period }
+        Self { steps, before, in_period, beside }
     }
 
     /// A reader that is fast at ascending times.
@@ -105,6 +115,12 @@ impl BandwidthTrace {
     #[must_use]
     pub fn rates(&self) -> &[BitRate] {
         self.steps.values()
+    }
+
+    /// What was measured beside the bandwidth.
+    #[must_use]
+    pub const fn beside(&self) -> &Beside {
+        &self.beside
     }
 
     /// The length of one period, or the time of the last line if the trace does not repeat.

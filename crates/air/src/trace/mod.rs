@@ -11,8 +11,8 @@
 //! and R write it, is skipped.
 //!
 //! Time starts at that of the first line. A value holds until the time of the next line; gaps of up to 10.5 s in the restaurant traces
-//! keep the previous value. RTT and loss are checked and not used, since they are properties of the measured connection, queueing
-//! included, and not of the link.
+//! keep the previous value. RTT and loss do not move the link, since they are properties of the measured connection, queueing
+//! included ([`Beside`]).
 
 mod bandwidth;
 mod capacity;
@@ -25,7 +25,7 @@ mod snr;
 mod steps;
 mod table;
 
-pub use bandwidth::{BandwidthCursor, BandwidthTrace};
+pub use bandwidth::{BandwidthCursor, BandwidthTrace, Beside};
 pub use capacity::Capacity;
 pub use error::TraceError;
 pub use format::Format;

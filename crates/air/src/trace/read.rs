@@ -3,7 +3,7 @@
 use airbound_units::{BitRate, Decibel};
 
 use super::table::{Header, Line};
-use super::{BandwidthTrace, Format, OpportunityTrace, SnrTrace, Trace, TraceError};
+use super::{BandwidthTrace, Beside, Format, OpportunityTrace, SnrTrace, Trace, TraceError};
 
 /// The largest trace file, in bytes.
 pub const LARGEST_FILE: u64 = 100_000_000;
@@ -113,6 +113,7 @@ fn parse_bandwidth<'a>(
 ) -> Result<BandwidthTrace, TraceError> {
     let Table { file, before, repeat } = *table;
     let mut points: Vec<(u64, BitRate)> = Vec::new();
+    let mut beside = Beside::default();
     let mut columns = 0;
     for line in lines {
         let cells = line.cells();
@@ -131,11 +132,12 @@ fn parse_bandwidth<'a>(
             line.number("bandwidth in Mbit/s", cells.get(before + 1), 0.0..=FASTEST / scale, hint)?;
         if count > before + 2 {
             let rtt = cells.get(before + 2);
-            line.number("RTT in ms", rtt.strip_suffix("ms").unwrap_or(rtt), 0.0..=1e9, "")?;
+            let rtt = rtt.strip_suffix("ms").unwrap_or(rtt);
+            beside.round_trips.push(line.number("RTT in ms", rtt, 0.0..=1e9, "")?);
         }
         if count > before + 3 {
             // Hairpin's estimates are sometimes slightly negative.
-            line.number("loss", cells.get(before + 3), -1.0..=1.0, "")?;
+            beside.losses.push(line.number("loss", cells.get(before + 3), -1.0..=1.0, "")?);
         }
         points.push((time, BitRate::from_bps_f64(bandwidth * 1e6 * scale)));
     }
@@ -145,7 +147,7 @@ fn parse_bandwidth<'a>(
     if points.iter().all(|(_, rate)| *rate == BitRate::ZERO) {
         return Err(TraceError::Nothing { file: file.to_owned() });
     }
-    Ok(BandwidthTrace::new(&points, repeat))
+    Ok(BandwidthTrace::new(&points, beside, repeat))
 }
 
 fn parse_mahimahi<'a>(

@@ -12,6 +12,7 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod explain;
+mod export;
 mod import;
 mod init;
 #[cfg(target_os = "linux")]
@@ -71,6 +72,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Arena(arena) => arena::arena(&arena, verbosity),
         Command::Init(init) => init::init(&init, verbosity),
         Command::Import(import) => import::import(&import, verbosity),
+        Command::Export(export) => export::export(&export, verbosity),
         Command::Check(check) => check::check(&check, verbosity),
         Command::List(list) => list::list(&list, verbosity),
         Command::Report(report) => report::report(&report, verbosity),

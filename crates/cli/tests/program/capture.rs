@@ -382,3 +382,53 @@ fn frames_have_power_and_aggregate() {
         aggregates.iter().filter_map(|line| line.split('\t').next()).collect();
     assert_eq!(last, numbers.len());
 }
+
+#[test]
+fn a_pcapng_capture_has_a_comment_for_each_dropped_packet() {
+    if !has_tshark() {
+        return;
+    }
+    let place = Place::new();
+    let run = |file: &str| {
+        let changes = ["--set", "flow.stream.rate=300 Mbit/s", "--scheme", "codel"];
+        place.succeed(&[&["run", "tiny.toml", "--out", "run", "--pcap", file][..], &changes].concat());
+    };
+    run("air.pcap");
+    run("air.pcapng");
+    let (records, blocks) = (place.path("air.pcap"), place.path("air.pcapng"));
+    assert_eq!(count(&blocks, "_ws.malformed"), 0);
+    // The air is the same in both.
+    let air = ["frame.time_epoch", "frame.len", "frame.cap_len", "wlan.seq", "ip.id"];
+    assert!(tshark(&records, "", &air) == tshark(&blocks, "frame.interface_name == \"air\"", &air));
+
+    let packets: Vec<PacketRow> = TableReader::open(&place.path("run/packets.parquet"))
+        .expect("a table")
+        .collect::<Result<_, _>>()
+        .expect("rows");
+    let dropped = packets.iter().filter(|packet| matches!(packet.fate, Fate::Dropped(_)));
+    let mut expected: Vec<u64> = dropped.map(|packet| packet.packet).collect();
+    let said = tshark(&blocks, "frame.interface_name == \"drops\"", &["frame.number", "frame.comment"]);
+    let number = |line: &String| line.split_whitespace().nth(2).and_then(|number| number.parse().ok());
+    let mut found: Vec<u64> = said.iter().filter_map(number).collect();
+    let (frame, first) = (said[0].split_whitespace().next().expect("a frame"), found[0].to_string());
+    let story = place.json(&["explain", "run", "--packet", &first, "--pcap", "air.pcapng", "--json"]);
+    assert_eq!(story["frame"].to_string(), frame);
+    assert!(
+        said[0].ends_with(&format!("dropped: {}", story["fate"].as_str().expect("a reason"))),
+        "{}",
+        said[0]
+    );
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert!(expected.len() > 50 && expected == found, "{} {}", expected.len(), found.len());
+    // A packet of the air has the same number in both, less the drops before it.
+    let arrived = packets.iter().rfind(|packet| packet.fate == Fate::Delivered).expect("a packet");
+    let of = |file: &str| {
+        let number = arrived.packet.to_string();
+        let story = place.json(&["explain", "run", "--packet", &number, "--pcap", file, "--json"]);
+        story["frame"].as_u64().expect("a frame")
+    };
+    let before = of("air.pcapng");
+    let drops = count(&blocks, &format!("frame.interface_name == \"drops\" && frame.number < {before}"));
+    assert_eq!(before - drops as u64, of("air.pcap"));
+}

@@ -4,13 +4,14 @@ use airbound_record::{Fate, PacketRow, TableReader};
 
 use crate::place::Place;
 
-const RUN_FILES: [&str; 9] = [
+const RUN_FILES: [&str; 10] = [
     "distributions.parquet",
     "frames.parquet",
     "packets.parquet",
     "performance.json",
     "report.html",
     "scenario.toml",
+    "senders.parquet",
     "series.parquet",
     "summary.json",
     "txops.parquet",

@@ -8,6 +8,7 @@ mod conferences;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod export;
 mod golden;
 mod groups;
 mod import;

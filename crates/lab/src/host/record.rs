@@ -45,7 +45,12 @@ pub fn write_record(
         drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
     };
     let measurements = Measurements::of(&scenario, &rows)?;
-    let tables = Tables { hops: false, series: true, ..if packet_log { Tables::ALL } else { Tables::SMALL } };
+    let tables = Tables {
+        hops: false,
+        senders: false,
+        series: true,
+        ..if packet_log { Tables::ALL } else { Tables::SMALL }
+    };
     let mut recorder =
         Recorder::create(RunFolder::create(folder, Existing::Replace)?, &info, tables, Encoding::Inline)?;
     for packet in &measurements.packets {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use airbound_record::{
     AirSummary, DemandSummary, Direction, Fate, FlowSummary, FrameCounts, FrameFate, FrameRow, HopRow, Jain,
-    LatencyStats, PacketCounts, PacketRow, PacketWay, Performance, RtcSummary, RunInfo, Scheme, SentRates,
-    SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
+    LatencyStats, PacketCounts, PacketRow, PacketWay, Performance, RtcSummary, RunInfo, Scheme, SenderRow,
+    SentRates, SeriesRow, StationSummary, Summary, TxopKind, TxopRow,
 };
-use airbound_units::{BitRate, ByteCount, Instant};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 pub fn info() -> RunInfo {
     RunInfo {
@@ -91,6 +91,19 @@ pub fn hop(packet: u64, relay: u64) -> HopRow {
         completed: at(944_000),
         tries: 1 + (noise % 3) as u8,
         txop: packet / 32,
+    }
+}
+
+pub fn sender(number: u64) -> SenderRow {
+    SenderRow {
+        flow: (number % 3) as u32,
+        at: Instant::from_nanos(400_000 * number),
+        rtt: (!number.is_multiple_of(4)).then(|| Span::from_micros(number)),
+        smoothed_rtt: Some(Span::from_micros(number / 2)),
+        cwnd: Some(ByteCount::new(1448 * number)),
+        ssthresh: None,
+        in_flight: number.is_multiple_of(2).then_some(7),
+        rate: number.is_multiple_of(5).then(|| BitRate::from_kbps(number)),
     }
 }
 

@@ -1,47 +1,44 @@
 //! Looks for a packet in a capture of a run.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use airbound_record::{PacketRow, RunInfo};
 use airbound_units::Instant;
 use airbound_wifi::timing::PPDU_MAX_TIME;
 
-use super::frame::Names;
+use super::container::Container;
+use super::frame::port;
 use crate::error::RunsError;
-use crate::output::capture_header;
 
-/// A record of a capture: its frame with the radiotap header, and its time in nanoseconds.
-struct Record {
-    at: u64,
-    frame: Vec<u8>,
-}
-
-/// The longest record that this program writes is far shorter.
-const LONGEST: usize = 1 << 16;
-
-/// The number of the frame, from 1 as Wireshark counts, that was the last transmission of a packet in a capture of its run; `None` if
-/// it is not there, as a packet that no receiver got, whose content a capture does not show.
+/// The number of the frame, from 1 as Wireshark counts, that was the last transmission of a packet in a capture of its run, or of a pcapng
+/// capture its drop; `None` if neither is there: a classic capture does not show what no receiver got.
 ///
 /// # Errors
 /// The file cannot be read, or is no capture of `airbound run`.
 pub fn find_frame(path: &Path, row: &PacketRow, info: &RunInfo) -> Result<Option<u64>, RunsError> {
     let mut file = BufReader::new(File::open(path).map_err(RunsError::io("read", path))?);
-    let mut header = vec![0; capture_header().len()];
-    let read = file.read_exact(&mut header);
-    if read.is_err() || header != capture_header() {
+    let Some(container) = begin(&mut file) else {
         return Err(RunsError::NoCapture { path: path.to_owned() });
-    }
-    if row.last_tx == Instant::MAX || row.received == Instant::MAX {
+    };
+    let mut next = || container.next(&mut file).map_err(RunsError::io("read", path));
+    let mut number = 0;
+    if row.received == Instant::MAX {
+        let own = format!("packet {} of ", row.packet);
+        while let Some(record) = next()? {
+            number += 1;
+            if record.comment.is_some_and(|comment| comment.starts_with(&own)) {
+                return Ok(Some(number));
+            }
+        }
         return Ok(None);
     }
     // The simulator numbers packets so that flows take turns.
     let number_in_flow = row.packet / (info.flows.len() as u64).max(1);
-    let port = Names::of(info).port(row.flow as usize);
+    let port = port(info, row.flow as usize);
     let times = row.last_tx.as_nanos()..=row.received.as_nanos();
-    let mut number = 0;
-    while let Some(record) = next(&mut file).map_err(RunsError::io("read", path))? {
+    while let Some(record) = next()? {
         number += 1;
         // Frames that overlap, on several channels above all, are in the order of their ends.
         if record.at > times.end().saturating_add(PPDU_MAX_TIME.as_nanos()) {
@@ -59,24 +56,18 @@ pub fn find_frame(path: &Path, row: &PacketRow, info: &RunInfo) -> Result<Option
     Ok(None)
 }
 
-fn next(file: &mut impl Read) -> io::Result<Option<Record>> {
-    let mut head = [0; 16];
-    match file.read_exact(&mut head) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(error),
+/// Reads the header of a capture of this program.
+fn begin(file: &mut impl Read) -> Option<Container> {
+    let mut header = vec![0; Container::Records.header().len()];
+    file.read_exact(&mut header).ok()?;
+    if header == Container::Records.header() {
+        return Some(Container::Records);
     }
-    let word = |place: usize| {
-        let bytes = head.get(place..place + 4).and_then(|bytes| bytes.try_into().ok());
-        u64::from(u32::from_le_bytes(bytes.unwrap_or_default()))
-    };
-    let length = usize::try_from(word(8)).unwrap_or(usize::MAX);
-    if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a record is too long"));
-    }
-    let mut frame = vec![0; length];
-    file.read_exact(&mut frame)?;
-    Ok(Some(Record { at: word(0) * 1_000_000_000 + word(4), frame }))
+    let whole = Container::Blocks.header();
+    let begun = header.len();
+    header.resize(whole.len(), 0);
+    file.read_exact(&mut header[begun..]).ok()?;
+    (header == whole).then_some(Container::Blocks)
 }
 
 /// The identification and the ports of the IPv4 packet in a data frame behind a radiotap header; `None` for other frames, and for those

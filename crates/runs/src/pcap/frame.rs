@@ -4,7 +4,8 @@
 //! stay whole in their hands.
 
 use airbound_control::frame::Payload;
-use airbound_record::RunInfo;
+use airbound_record::{PacketRow, RunInfo};
+use airbound_scenario::{Direction, Scenario};
 use airbound_sim::{ExchangeView, Kind, MpduView, Packet};
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::control_frames::{ACK, BLOCK_ACK, BLOCK_ACK_256, CTS, RTS};
@@ -25,6 +26,9 @@ const RETRY: u8 = 0x08;
 const SPARE: usize = 4;
 /// The first port of a flow; the flow's number is added. As the server's it is nobody's.
 const PORT: u16 = 61_000;
+/// Protocols above IPv4.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// The server's port of datagrams.
 const SERVER_PORT: u16 = 50_000;
 /// Factor of the window, as a power of two (RFC 7323): the largest, so that no window looks full.
@@ -36,18 +40,29 @@ const MSS: u16 = 1460;
 pub(super) struct Names {
     /// For each flow the number by which both of its directions go.
     conversations: Vec<u16>,
+    /// For each flow what of it is on the way.
+    ways: Vec<Way>,
+}
+
+/// Packets of a flow, where nothing but their record is known.
+struct Way {
+    /// Whether they are sent to the station.
+    downwards: bool,
+    /// Protocol above IPv4.
+    protocol: u8,
 }
 
 impl Names {
-    pub(super) fn of(info: &RunInfo) -> Self {
-        // The acknowledgements of a connection are a flow of their own, named after that of the data.
-        let data = |name: &str| {
-            let name = name.strip_suffix(" (acks)")?;
-            info.flows.iter().position(|flow| flow == name)
+    pub(super) fn of(info: &RunInfo, scenario: &Scenario) -> Self {
+        let conversations = (0..info.flows.len()).map(|flow| conversation(info, flow)).collect();
+        let way = |name: &String| {
+            let data = [" (acks)", " (feedback)"].iter().find_map(|ending| name.strip_suffix(ending));
+            let flow = scenario.flows.iter().find(|flow| flow.name == data.unwrap_or(name));
+            let of_data = flow.is_none_or(|flow| flow.direction == Direction::Down);
+            let is_tcp = flow.is_some_and(|flow| flow.traffic.tcp().is_some());
+            Way { downwards: of_data == data.is_none(), protocol: if is_tcp { TCP } else { UDP } }
         };
-        let conversations =
-            info.flows.iter().enumerate().map(|(number, name)| data(name).unwrap_or(number) as u16).collect();
-        Self { conversations }
+        Self { conversations, ways: info.flows.iter().map(way).collect() }
     }
 
     /// Transmitter and receiver.
@@ -55,10 +70,6 @@ impl Names {
         let from = address(view.transmitter());
         let to = if view.transmitter() == view.receiver() { SERVER } else { address(view.receiver()) };
         (from, to)
-    }
-
-    fn conversation(&self, packet: &Packet) -> u16 {
-        self.conversation_of(packet.flow.0 as usize)
     }
 
     fn conversation_of(&self, flow: usize) -> u16 {
@@ -69,6 +80,17 @@ impl Names {
     pub(super) fn port(&self, flow: usize) -> u16 {
         PORT.wrapping_add(self.conversation_of(flow))
     }
+}
+
+/// The number by which a flow and its acknowledgements, a flow of their own named after it, go.
+fn conversation(info: &RunInfo, flow: usize) -> u16 {
+    let data = info.flows.get(flow).and_then(|name| name.strip_suffix(" (acks)"));
+    data.and_then(|name| info.flows.iter().position(|flow| flow == name)).unwrap_or(flow) as u16
+}
+
+/// The station's port of a flow.
+pub(super) fn port(info: &RunInfo, flow: usize) -> u16 {
+    PORT.wrapping_add(conversation(info, flow))
 }
 
 /// 02:00:00:00:nn:nn, where an access point is followed by its stations; the first is 0.
@@ -197,9 +219,9 @@ impl Frame {
             bytes.extend(IPV4);
             let begin = bytes.len();
             // Headers with the options of a handshake: 40 B.
-            internet(&mut bytes, &mpdu.packet, 60, 6, mpdu.station, downwards);
+            internet(&mut bytes, Head::of(&mpdu.packet, 60, TCP), mpdu.station, downwards);
             let numbers = connections.numbers(&mpdu.packet);
-            ports(&mut bytes, names, numbers.server_port, &mpdu.packet, downwards);
+            ports(&mut bytes, numbers.server_port, names.port(mpdu.packet.flow.0 as usize), downwards);
             let acknowledged = u32::from(flags & connections::ACK != 0);
             bytes.extend(0_u32.to_be_bytes());
             bytes.extend(acknowledged.to_be_bytes());
@@ -219,6 +241,21 @@ impl Frame {
             one(true, (access_point, station), connections::SYN | connections::ACK),
         ]
     }
+}
+
+/// Appends the header of IPv4 and the ports of a dropped packet, of UDP its whole header.
+pub(super) fn dropped(bytes: &mut Vec<u8>, names: &Names, row: &PacketRow, number: u64) {
+    let Some(way) = names.ways.get(row.flow as usize) else { return };
+    let begin = bytes.len();
+    let size = u16::try_from(row.size.as_u64()).unwrap_or(u16::MAX);
+    let head = Head { size, number: number as u16, category: row.category, protocol: way.protocol };
+    internet(bytes, head, row.station, way.downwards);
+    ports(bytes, SERVER_PORT, names.port(row.flow as usize), way.downwards);
+    if way.protocol == UDP {
+        bytes.extend(size.saturating_sub(20).to_be_bytes());
+        bytes.extend([0, 0]);
+    }
+    bytes.truncate(begin + usize::from(size));
 }
 
 /// LLC/SNAP of IPv4 (RFC 1042).
@@ -272,40 +309,62 @@ fn network(
     let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
     match packet.kind {
         Kind::Datagram | Kind::Capable | Kind::Marked | Kind::Media | Kind::Feedback => {
-            internet(bytes, packet, size, 17, station, downwards);
-            ports(bytes, names, SERVER_PORT, packet, downwards);
+            internet(bytes, Head::of(packet, size, UDP), station, downwards);
+            ports(bytes, SERVER_PORT, names.port(packet.flow.0 as usize), downwards);
             bytes.extend(size.saturating_sub(20).to_be_bytes());
             // No checksum.
             bytes.extend([0, 0]);
         }
         Kind::Segment | Kind::Acknowledgement => {
             let numbers = connections.numbers(packet);
-            internet(bytes, packet, size, 6, station, downwards);
-            ports(bytes, names, numbers.server_port, packet, downwards);
+            internet(bytes, Head::of(packet, size, TCP), station, downwards);
+            ports(bytes, numbers.server_port, names.port(packet.flow.0 as usize), downwards);
             transport(bytes, packet, &numbers);
         }
     }
     bytes.truncate(begin + usize::from(size));
 }
 
+/// Fields of an IPv4 header.
+struct Head {
+    size: u16,
+    /// The packet's number in its flow.
+    number: u16,
+    /// Access category: 0 background, 1 best effort, 2 video, 3 voice.
+    category: u8,
+    protocol: u8,
+}
+
+impl Head {
+    const fn of(packet: &Packet, size: u16, protocol: u8) -> Self {
+        let category = match packet.category {
+            Category::Bk => 0,
+            Category::Be => 1,
+            Category::Vi => 2,
+            Category::Vo => 3,
+        };
+        Self { size, number: packet.number as u16, category, protocol }
+    }
+}
+
 /// The header of IPv4; the class is the code point of the category.
-fn internet(bytes: &mut Vec<u8>, packet: &Packet, size: u16, protocol: u8, station: u16, downwards: bool) {
+fn internet(bytes: &mut Vec<u8>, head: Head, station: u16, downwards: bool) {
     let begin = bytes.len();
     let [high, low] = station.to_be_bytes();
     let station = [10, 1, high, low];
     let server = [10, 0, 0, 1];
     let (source, destination) = if downwards { (server, station) } else { (station, server) };
-    let class = match packet.category {
-        Category::Bk => 0x20,
-        Category::Be => 0,
-        Category::Vi => 0xa0,
-        Category::Vo => 0xb8,
+    let class = match head.category {
+        0 => 0x20,
+        2 => 0xa0,
+        3 => 0xb8,
+        _ => 0,
     };
     bytes.extend([0x45, class]);
-    bytes.extend(size.to_be_bytes());
-    bytes.extend((packet.number as u16).to_be_bytes());
+    bytes.extend(head.size.to_be_bytes());
+    bytes.extend(head.number.to_be_bytes());
     // Not to be fragmented; TTL 64; the checksum follows.
-    bytes.extend([0x40, 0, 64, protocol, 0, 0]);
+    bytes.extend([0x40, 0, 64, head.protocol, 0, 0]);
     bytes.extend(source);
     bytes.extend(destination);
     let sum = checksum(&bytes[begin..]);
@@ -313,8 +372,7 @@ fn internet(bytes: &mut Vec<u8>, packet: &Packet, size: u16, protocol: u8, stati
 }
 
 /// Source and destination port.
-fn ports(bytes: &mut Vec<u8>, names: &Names, server: u16, packet: &Packet, downwards: bool) {
-    let own = PORT.wrapping_add(names.conversation(packet));
+fn ports(bytes: &mut Vec<u8>, server: u16, own: u16, downwards: bool) {
     let (from, to) = if downwards { (server, own) } else { (own, server) };
     bytes.extend(from.to_be_bytes());
     bytes.extend(to.to_be_bytes());

@@ -8,9 +8,13 @@
 //! and took no airtime.
 //!
 //! Packets of a caller ([`Contents`]) have their real bytes, whole.
+//!
+//! A name that ends in `.pcapng` takes a pcapng file. It has dropped packets beside the air, on an interface of their own, each with a
+//! comment that names packet, flow and reason.
 
 mod background;
 mod connections;
+mod container;
 mod content;
 mod find;
 mod frame;
@@ -19,7 +23,7 @@ mod radiotap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use airbound_record::RunInfo;
+use airbound_record::{Fate, PacketRow, RunInfo};
 use airbound_scenario::Scenario;
 use airbound_sim::ExchangeView;
 use airbound_units::Dbm;
@@ -28,10 +32,11 @@ use airbound_wifi::error::noise_floor;
 use airbound_wifi::rate::Format;
 
 use crate::error::RunsError;
-use crate::output::{Kind, Output, capture_header, packets_header};
+use crate::output::{Kind, Output, packets_header};
 use background::Background;
 pub use background::PreparedCapture;
 use connections::Connections;
+use container::{Container, Interface};
 pub use content::Contents;
 pub use find::find_frame;
 use frame::{Address, Frame, Names};
@@ -40,6 +45,7 @@ use radiotap::{Aggregate, Power, Shown};
 /// A capture under way. Without [`Capture::finish`] no file remains.
 pub(crate) struct Capture {
     file: Place,
+    container: Container,
     /// The bytes of a caller's packets.
     contents: Contents,
     /// The first error; it ends the writing.
@@ -47,6 +53,7 @@ pub(crate) struct Capture {
     control: ControlTiming,
     /// Noise of a receiver.
     noise: Dbm,
+    info: RunInfo,
     names: Names,
     connections: Connections,
     aggregates: u32,
@@ -69,7 +76,8 @@ impl Capture {
     pub(crate) fn create(path: &Path, info: &RunInfo, scenario: &Scenario) -> Result<Self, RunsError> {
         let output = Output::begin(path, Kind::Capture)?;
         let file = Place::Disk(BufWriter::with_capacity(1 << 16, output));
-        Ok(Self::begun(file, &capture_header(), Contents::none(), info, scenario))
+        let container = Container::of(path);
+        Ok(Self::begun(file, container, &container.header(), Contents::none(), (info, scenario)))
     }
 
     /// Begins a capture with the whole packets of a caller, written by a thread of its own.
@@ -83,17 +91,25 @@ impl Capture {
         scenario: &Scenario,
     ) -> Result<Self, RunsError> {
         let file = Place::Thread(prepared.start()?);
-        Ok(Self::begun(file, &packets_header(), contents, info, scenario))
+        Ok(Self::begun(file, Container::Records, &packets_header(), contents, (info, scenario)))
     }
 
-    fn begun(file: Place, header: &[u8], contents: Contents, info: &RunInfo, scenario: &Scenario) -> Self {
+    fn begun(
+        file: Place,
+        container: Container,
+        header: &[u8],
+        contents: Contents,
+        (info, scenario): (&RunInfo, &Scenario),
+    ) -> Self {
         let mut capture = Self {
             file,
+            container,
             contents,
             failed: None,
             control: scenario.air.control(),
             noise: noise_floor(scenario.air.width, scenario.air.noise_figure),
-            names: Names::of(info),
+            info: info.clone(),
+            names: Names::of(info, scenario),
             connections: Connections::of(info, scenario),
             aggregates: 0,
             record: Vec::with_capacity(512),
@@ -117,6 +133,27 @@ impl Capture {
             }
             Place::Thread(thread) => thread.finish(),
         }
+    }
+
+    /// Whether it has dropped packets.
+    pub(crate) const fn wants_drops(&self) -> bool {
+        matches!(self.container, Container::Blocks)
+    }
+
+    /// Adds a packet if it was dropped.
+    pub(crate) fn packet(&mut self, row: &PacketRow) {
+        let Fate::Dropped(reason) = row.fate else { return };
+        let flow = RunInfo::name(&self.info.flows, row.flow as usize);
+        let reason = RunInfo::name(&self.info.drop_reasons, usize::from(reason));
+        let comment = format!("packet {} of {flow} dropped: {reason}", row.packet);
+        let mut record = std::mem::take(&mut self.record);
+        record.clear();
+        record.resize(self.container.head(), 0);
+        frame::dropped(&mut record, &self.names, row, row.packet / (self.info.flows.len() as u64).max(1));
+        let original = u32::try_from(row.size.as_u64()).unwrap_or(u32::MAX);
+        self.container.complete(&mut record, Interface::Drops, row.completed, original, Some(&comment));
+        self.write(&record);
+        self.record = record;
     }
 
     /// Adds the frames of one exchange.
@@ -190,19 +227,15 @@ impl Capture {
     fn frame(&mut self, frame: &Frame, shown: &Shown) {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
-        record.extend([0; 16]);
+        let head = self.container.head();
+        record.resize(head, 0);
         radiotap::append(&mut record, shown);
-        let radiotap_length = record.len() as u64 - 16;
+        let radiotap_length = (record.len() - head) as u64;
         record.extend_from_slice(&frame.bytes);
-        let captured = record.len() as u32 - 16;
+        let captured = (record.len() - head) as u32;
         let original =
             u32::try_from(radiotap_length + frame.length.as_u64()).unwrap_or(u32::MAX).max(captured);
-        let nanos = shown.at.as_nanos();
-        let seconds = u32::try_from(nanos / 1_000_000_000).unwrap_or(u32::MAX);
-        let fraction = (nanos % 1_000_000_000) as u32;
-        for (place, value) in [seconds, fraction, captured, original].into_iter().enumerate() {
-            record[4 * place..4 * place + 4].copy_from_slice(&value.to_le_bytes());
-        }
+        self.container.complete(&mut record, Interface::Air, shown.at, original, None);
         self.write(&record);
         self.record = record;
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use airbound_control::frame::{DropReason, FlowId, Payload};
+use airbound_record::SenderRow;
 use airbound_senders::congestion::CustomControl;
 use airbound_senders::tcp::{Ack, Backlog, TcpConfig, TcpConfigError, TcpReceiver, TcpSender};
 use airbound_traffic::{Application, Write};
@@ -187,8 +188,24 @@ impl Connection {
         if let Some(round_trip) = self.sender.last_rtt() {
             out.meters().on_round_trip(self.data, now, round_trip);
         }
+        out.meters().rows.sender(|| self.state(now));
         self.fill_buffer(now);
         self.drive(now, out);
+    }
+
+    /// The sender's state as an acknowledgement left it.
+    fn state(&self, now: Instant) -> SenderRow {
+        let metrics = self.sender.metrics();
+        SenderRow {
+            flow: self.data.0,
+            at: now,
+            rtt: metrics.last_rtt,
+            smoothed_rtt: metrics.srtt,
+            cwnd: Some(metrics.cwnd),
+            ssthresh: metrics.ssthresh,
+            in_flight: Some(metrics.in_flight),
+            rate: metrics.pacing_rate,
+        }
     }
 
     /// Whether it bounds what its transmitter holds of it.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use airbound_record::{FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
+use airbound_record::{FrameRow, HopRow, PacketRow, SenderRow, SeriesRow, TxopRow};
 
 use super::ExchangeView;
 
@@ -14,6 +14,8 @@ use super::ExchangeView;
 pub struct Events {
     /// [`Event::Packet`] and [`Event::Hop`].
     pub packets: bool,
+    /// [`Event::Sender`].
+    pub senders: bool,
     /// [`Event::Txop`].
     pub txops: bool,
     /// [`Event::Frame`].
@@ -27,9 +29,10 @@ pub struct Events {
 impl Events {
     /// No events.
     pub const NONE: Self =
-        Self { packets: false, txops: false, frames: false, series: false, exchanges: false };
+        Self { packets: false, senders: false, txops: false, frames: false, series: false, exchanges: false };
     /// The rows of all tables.
-    pub const ROWS: Self = Self { packets: true, txops: true, frames: true, series: true, exchanges: false };
+    pub const ROWS: Self =
+        Self { packets: true, senders: true, txops: true, frames: true, series: true, exchanges: false };
 }
 
 /// An event of a run.
@@ -40,6 +43,8 @@ pub enum Event<'a> {
     Packet(&'a PacketRow),
     /// A packet reached a relay.
     Hop(&'a HopRow),
+    /// An acknowledgement or a report has reached a sender.
+    Sender(&'a SenderRow),
     /// A frame exchange or a collision has ended.
     Txop(&'a TxopRow),
     /// The fate of a video frame is known.

@@ -1,6 +1,6 @@
 //! Where the rows of a network go.
 
-use airbound_record::FrameRow;
+use airbound_record::{FrameRow, SenderRow};
 
 use super::{Audience, Event, Numbers};
 
@@ -16,6 +16,15 @@ impl Rows {
         if self.audience.wants.frames {
             let row = FrameRow { flow: self.numbers.flow(row.flow), ..*row };
             self.audience.notify(Event::Frame(&row));
+        }
+    }
+
+    /// Passes on the state of a sender, if wanted.
+    pub(crate) fn sender(&self, state: impl FnOnce() -> SenderRow) {
+        if self.audience.wants.senders {
+            let row = state();
+            let row = SenderRow { flow: self.numbers.flow(row.flow), ..row };
+            self.audience.notify(Event::Sender(&row));
         }
     }
 }

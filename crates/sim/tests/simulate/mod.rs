@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SeriesRow, TxopRow};
+use airbound_record::{FlowSummary, FrameRow, HopRow, PacketRow, SenderRow, SeriesRow, TxopRow};
 use airbound_scenario::{Overrides, Scenario};
 use airbound_sim::{Event, Events, Observer, Outcome, Run};
 
@@ -16,6 +16,7 @@ use airbound_sim::{Event, Events, Observer, Outcome, Run};
 pub(crate) struct Rows {
     pub(crate) packets: Vec<PacketRow>,
     pub(crate) hops: Vec<HopRow>,
+    pub(crate) senders: Vec<SenderRow>,
     pub(crate) txops: Vec<TxopRow>,
     pub(crate) frames: Vec<FrameRow>,
     pub(crate) series: Vec<SeriesRow>,
@@ -43,6 +44,7 @@ impl Observer for Keeper {
         match event {
             Event::Packet(row) => self.0.borrow_mut().packets.push(*row),
             Event::Hop(row) => self.0.borrow_mut().hops.push(*row),
+            Event::Sender(row) => self.0.borrow_mut().senders.push(*row),
             Event::Txop(row) => self.0.borrow_mut().txops.push(*row),
             Event::Frame(row) => self.0.borrow_mut().frames.push(*row),
             Event::Series(row) => self.0.borrow_mut().series.push(*row),

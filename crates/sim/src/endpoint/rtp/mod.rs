@@ -11,6 +11,7 @@ pub(crate) mod source;
 pub(crate) mod stream;
 
 use airbound_control::frame::{DropReason, FlowId, Payload};
+use airbound_record::SenderRow;
 use airbound_senders::rtp::fec::ParityPacket;
 use airbound_senders::rtp::gcc::TransportFeedback;
 use airbound_senders::rtp::rate::FramePart;
@@ -193,6 +194,7 @@ impl RtpSession {
             Some(Feedback::Report(report)) => {
                 self.stream.sender.on_report(now, &report);
                 self.source.set_rate(now, &self.stream.sender);
+                out.meters().rows.sender(|| self.state(now));
             }
             Some(Feedback::Nack(sequences)) => {
                 self.source.on_resent(self.stream.sender.on_nack(now, &sequences));
@@ -201,6 +203,21 @@ impl RtpSession {
             None => return,
         }
         self.drive(now, out);
+    }
+
+    /// The sender's state as a report left it.
+    fn state(&self, now: Instant) -> SenderRow {
+        let control = self.stream.sender.control();
+        SenderRow {
+            flow: self.media.0,
+            at: now,
+            rtt: None,
+            smoothed_rtt: control.path().round_trip,
+            cwnd: None,
+            ssthresh: None,
+            in_flight: None,
+            rate: Some(control.target()),
+        }
     }
 
     /// Sends the feedback of the receiver that is due.
