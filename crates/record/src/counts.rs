@@ -165,7 +165,13 @@ impl Counts {
         // From here on counts are indexed by bucket.
         let longest = self.few.last().map_or(0, |(index, _)| *index as usize).max(index);
         let doubling = 1 << self.bits;
-        self.counts.resize((longest / doubling + 1) * doubling, 0);
+        let buckets = (longest / doubling + 1) * doubling;
+        if self.counts.is_empty() {
+            // Memory that the system has cleared already.
+            self.counts = vec![0; buckets];
+        } else {
+            self.counts.resize(buckets, 0);
+        }
         for (index, count) in std::mem::take(&mut self.few) {
             self.counts[index as usize] = count;
         }
@@ -266,6 +272,26 @@ mod tests {
             [(LONGEST, 3)]
         );
         assert_eq!(counts.at_ranks([1, 3, 4]), [Some(LONGEST), Some(LONGEST), None]);
+    }
+
+    #[test]
+    fn buckets_of_many_times_are_those_of_each() {
+        for counts in [Counts::new(7), Counts::new(10)] {
+            // Both sides of each power of two, where a float may round up, and of each bucket behind it.
+            let near = (0..40).flat_map(|bit| (0..12).map(move |back| (1u64 << bit) - (1 << bit >> back)));
+            let times: Vec<u64> =
+                near.flat_map(|time| [time.saturating_sub(1), time, time + 1, 2 * time]).collect();
+            for times in times.chunks(CHUNK) {
+                let spans: Vec<Span> =
+                    times.iter().map(|time| Span::from_nanos(*time.min(&LONGEST))).collect();
+                let Buckets { of, first, steps } = counts.buckets_of(&spans);
+                let single = spans.iter().map(|span| counts.index(span.as_nanos()) as i32);
+                assert_eq!(of[..spans.len()], single.collect::<Vec<_>>());
+                let all = spans.iter().map(|span| span.as_nanos() >> STEP_BITS);
+                assert_eq!(u64::from(steps), all.clone().max().unwrap_or(0));
+                assert_eq!(Some(first as u64), all.min());
+            }
+        }
     }
 
     proptest! {

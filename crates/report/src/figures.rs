@@ -1,7 +1,5 @@
 //! The charts of a comparison.
 
-use std::collections::BTreeMap;
-
 use airbound_record::{Component, SeriesRow, Summary};
 use airbound_units::Span;
 
@@ -11,6 +9,7 @@ use crate::grid::{Spread, number};
 use crate::groups::Group;
 use crate::page::Pick;
 use crate::plot::SERIES;
+use crate::run::Run;
 
 /// Limit of windows of a small plot; more are merged.
 const MOST_WINDOWS: usize = 200;
@@ -109,13 +108,10 @@ impl Comparison {
 
     /// The steps of (latency in ms, share of samples above it), from the shortest latency on. Lost packets are above all.
     fn exceeding(&self, subject: &Subject<'_>, component: Component) -> Vec<Option<(f64, f64)>> {
-        let mut buckets = BTreeMap::<_, u64>::new();
-        for run in &subject.scheme.runs {
-            for flow in self.numbers_of(run, subject.group) {
-                run.buckets(flow, component)
-                    .for_each(|(high, count)| *buckets.entry(high).or_default() += count);
-            }
-        }
+        let runs = subject.scheme.runs.iter();
+        let flows =
+            runs.flat_map(|run| self.numbers_of(run, subject.group).into_iter().map(move |flow| (run, flow)));
+        let buckets = Run::merged(flows, component);
         if buckets.is_empty() {
             return Vec::new();
         }
@@ -124,7 +120,7 @@ impl Comparison {
         } else {
             0
         };
-        let total = buckets.values().sum::<u64>() + lost;
+        let total = buckets.iter().map(|(_, count)| count).sum::<u64>() + lost;
         let (mut above, mut shown) = (total, total);
         let mut points = Vec::new();
         for (high, count) in buckets {

@@ -203,14 +203,26 @@ impl Run {
         (count > 0).then(|| (Stage::ALL.map(mean), count))
     }
 
+    /// The buckets of a component over several flows, shortest first: upper bound and number of samples.
+    pub(crate) fn merged<'a>(
+        flows: impl Iterator<Item = (&'a Self, u32)>,
+        component: Component,
+    ) -> Vec<(Span, u64)> {
+        let mut buckets: Vec<(Span, u64)> =
+            flows.flat_map(|(run, flow)| run.buckets(flow, component)).collect();
+        buckets.sort_by_key(|(high, _)| *high);
+        buckets.dedup_by(|(high, count), (kept, sum)| {
+            let is_same = high == kept;
+            *sum += if is_same { *count } else { 0 };
+            is_same
+        });
+        buckets
+    }
+
     /// Quantile of the time that packets of several flows spend in queues, ms, over all of them; `None` without packets.
     pub(crate) fn queueing<'a>(flows: impl Iterator<Item = (&'a Self, u32)>, quantile: f64) -> Option<f64> {
-        let mut buckets = BTreeMap::<Span, u64>::new();
-        for (run, flow) in flows {
-            let stage = Component::Stage(Stage::Queueing);
-            run.buckets(flow, stage).for_each(|(high, count)| *buckets.entry(high).or_default() += count);
-        }
-        let rank = quantile * buckets.values().sum::<u64>() as f64;
+        let buckets = Self::merged(flows, Component::Stage(Stage::Queueing));
+        let rank = quantile * buckets.iter().map(|(_, count)| count).sum::<u64>() as f64;
         let mut seen = 0;
         let reached = buckets.into_iter().find(|(_, count)| {
             seen += count;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use airbound_control::frame::{Dropped, FlowId, Payload};
 use airbound_control::queue::Arrivals;
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::packet::{Header, Kind, Packet};
@@ -82,6 +82,10 @@ impl Categories {
 pub(crate) trait IngressObserver {
     /// A source sent `packet`; `lost` if the wire lost it.
     fn on_sent(&mut self, packet: &Packet, lost: bool);
+    /// A source sent packets like `packet`, the last one at `last`, of which the wire lost none.
+    fn on_all_sent(&mut self, packet: &Packet, packets: u64, last: Instant);
+    /// Whether packets from `first` to `last` count alike.
+    fn counts_alike(&self, first: Instant, last: Instant) -> bool;
     /// A source began a frame.
     fn on_frame(&mut self, flow: FlowId, frame: &FrameStart);
 }
@@ -290,7 +294,50 @@ pub(crate) struct Sent<'a, O> {
     observer: &'a mut O,
 }
 
+impl<O: IngressObserver> Sent<'_, O> {
+    /// The next packet, and the time up to which no other source sends.
+    #[inline(always)]
+    fn steady(&self) -> Option<(Packet, Instant)> {
+        let Ingress { next, others, sources, .. } = &*self.ingress;
+        let turn = next.filter(|turn| turn.at() <= self.until)?;
+        let (header, source) = &sources[turn.source()];
+        let until =
+            others.front().map_or(self.until, |other| self.until.min(other.at() - Span::from_nanos(1)));
+        let is_steady = self.wanted.has(header.category)
+            && source.is_steady()
+            && turn.at() < until
+            && self.observer.counts_alike(turn.at(), until);
+        let packet = Packet::new(*header, 0, Kind::Datagram, 0, source.size(), turn.at());
+        is_steady.then_some((packet, until))
+    }
+}
+
 impl<O: IngressObserver> Arrivals<Packet> for Sent<'_, O> {
+    #[inline(always)]
+    fn next_equal(&self) -> Option<Packet> {
+        self.steady().map(|(packet, _)| packet)
+    }
+
+    #[inline(always)]
+    fn hand_over_equal(
+        &mut self,
+        most: usize,
+        taker: &mut impl Extend<(Instant, Packet)>,
+    ) -> Option<(usize, Instant)> {
+        let (packet, until) = self.steady()?;
+        let turn = self.ingress.next?;
+        let (_, source) = &mut self.ingress.sources[turn.source()];
+        let (mut packets, mut last) = (0, turn.at());
+        taker.extend(source.emit_until(until, most).map(|sent| {
+            (packets, last) = (packets + 1, sent.at);
+            (sent.at, packet.sent_as(sent.number, sent.at))
+        }));
+        let own = source.next_departure().map(|at| Turn::new(at, turn.source() as u32));
+        self.ingress.next = self.ingress.take_turn(own);
+        self.observer.on_all_sent(&packet, packets as u64, last);
+        (packets > 0).then_some((packets, last))
+    }
+
     #[inline(always)]
     fn hand_over(&mut self, mut take: impl FnMut(Instant, Packet) -> ControlFlow<()>) {
         while let Some(packet) = self.ingress.emit_until(self.until, self.wanted, self.observer) {
@@ -317,6 +364,12 @@ mod tests {
         fn on_sent(&mut self, _packet: &Packet, lost: bool) {
             assert!(!lost);
             self.0 += 1;
+        }
+        fn on_all_sent(&mut self, _packet: &Packet, packets: u64, _last: Instant) {
+            self.0 += packets as usize;
+        }
+        fn counts_alike(&self, _first: Instant, _last: Instant) -> bool {
+            true
         }
         fn on_frame(&mut self, _flow: FlowId, _frame: &FrameStart) {}
     }
@@ -374,6 +427,47 @@ mod tests {
         assert_eq!(run(&mut ingress, 9), [30]);
         assert_eq!(ingress.arrive(at(50), &mut Counter::default()).map(|(at, _)| at), Some(at(35)));
         assert_eq!(run(&mut ingress, 9), [40, 50]);
+    }
+
+    #[test]
+    fn equal_packets_of_one_source_arrive_as_they_do_one_by_one() {
+        let make = |other: Option<u64>| {
+            let mut ingress = Ingress::new(Wire::none());
+            for (flow, micros) in (0..).zip([Some(7), other].into_iter().flatten()) {
+                let (header, source) = source(flow, Category::Be, micros, at(90));
+                ingress.add(header, source);
+            }
+            ingress
+        };
+        let seen =
+            |(at, packet): (Instant, Packet)| (at, packet.flow, packet.number, packet.sent, packet.enqueued);
+        for (other, most, expected) in
+            [(None, 99, 13), (None, 5, 5), (Some(1_000_000), 99, 12), (Some(3), 99, 0)]
+        {
+            let (mut together, mut single) = (make(other), make(other));
+            // The other source sends at 0, too.
+            let both = other.is_some().then(|| together.arrive(at(0), &mut Counter::default()).map(seen));
+            let mut counter = Counter::default();
+            let mut taken = Vec::new();
+            let mut sent = together.arrivals(at(90), Categories::ALL, &mut counter).expect("no wire");
+            if both.is_some() {
+                sent.hand_over(|at, packet| {
+                    taken.push((at, packet));
+                    ControlFlow::Break(())
+                });
+            }
+            let before = taken.len();
+            let run = sent.hand_over_equal(most, &mut taken);
+            assert_eq!(run.map_or(0, |(packets, _)| packets), expected, "{other:?}");
+            assert_eq!(run.map(|(_, last)| last), taken[before..].last().map(|(at, _)| *at));
+            assert_eq!(counter.0, taken.len());
+            let taken = both.flatten().into_iter().chain(taken.into_iter().map(seen));
+            let rest: Vec<_> =
+                std::iter::from_fn(|| together.arrive(at(90), &mut Counter::default())).map(seen).collect();
+            let all: Vec<_> =
+                std::iter::from_fn(|| single.arrive(at(90), &mut Counter::default())).map(seen).collect();
+            assert_eq!(taken.chain(rest).collect::<Vec<_>>(), all);
+        }
     }
 
     #[test]

@@ -97,6 +97,12 @@ impl Packet {
         }
     }
 
+    /// The same packet, sent as number `number` of its flow at `sent`.
+    #[inline]
+    pub(crate) const fn sent_as(self, number: u64, sent: Instant) -> Self {
+        Self { number, sent, enqueued: sent, ..self }
+    }
+
     /// The same packet with another number of its flow.
     pub(crate) const fn of_flow(self, flow: FlowId) -> Self {
         Self { flow, ..self }

@@ -231,6 +231,36 @@ impl Source {
         matches!(self.rhythm, Rhythm::Bursts(_))
     }
 
+    /// The size of its IP packets; bursts and recordings have sizes of their own.
+    #[inline]
+    #[must_use]
+    pub const fn size(&self) -> ByteCount {
+        self.size
+    }
+
+    /// Whether its datagrams differ in nothing but number and time.
+    #[inline]
+    #[must_use]
+    pub const fn is_steady(&self) -> bool {
+        matches!(self.rhythm, Rhythm::Constant(_)) && self.spells.is_none()
+    }
+
+    /// Emits up to `most` datagrams of a steady source that depart by `until`; none of another.
+    #[inline(always)]
+    pub fn emit_until(&mut self, until: Instant, most: usize) -> impl Iterator<Item = Departure> {
+        let most = if self.is_steady() { most } else { 0 };
+        std::iter::from_fn(move || {
+            let Rhythm::Constant(distance) = &mut self.rhythm else { return None };
+            let (at, number) = (self.next, self.number);
+            (at <= until && at < self.stop).then(|| {
+                self.number += 1;
+                self.next += distance.next();
+                Departure { at, size: self.size, number, frame: 0 }
+            })
+        })
+        .take(most)
+    }
+
     /// Emits the datagram of [`Source::next_departure`].
     #[inline(always)]
     pub fn emit(&mut self) -> Departure {

@@ -129,6 +129,23 @@ impl<P: Payload, A: Arrivals<P>> Arrivals<P> for Known<'_, P, A> {
             take(now, packet)
         });
     }
+
+    #[inline(always)]
+    fn next_equal(&self) -> Option<P> {
+        self.arrivals.next_equal()
+    }
+
+    #[inline(always)]
+    fn hand_over_equal(
+        &mut self,
+        most: usize,
+        taker: &mut impl Extend<(Instant, P)>,
+    ) -> Option<(usize, Instant)> {
+        if let Some(packet) = self.next_equal() {
+            self.state.add(packet.station());
+        }
+        self.arrivals.hand_over_equal(most, taker)
+    }
 }
 
 impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> {

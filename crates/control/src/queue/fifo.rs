@@ -5,7 +5,7 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
-use super::{Backlogs, Fact, Queue, Sink, Turn};
+use super::{Arrivals, Backlogs, Fact, Queue, Sink, Turn, take_all};
 use crate::error::ConfigError;
 use crate::frame::{Dropped, Payload, StationId};
 
@@ -63,6 +63,13 @@ impl<P: Payload> Fifo<P> {
         self.order.select(&mut self.lists, category)
     }
 
+    /// The limits on the packets of a category that wait.
+    #[inline(always)]
+    fn limits_of(&self, category: Category) -> Limits {
+        let packets = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
+        Limits { packets, ..self.limits }
+    }
+
     /// Whether packets below the queue count against the limit.
     pub(super) const fn counts_below(&self) -> bool {
         self.holds_in_flight
@@ -84,11 +91,30 @@ impl<P: Payload> Queue<P> for Fifo<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let (station, category) = (packet.station(), packet.category());
-        let left = self.limits.packets.saturating_sub(self.in_flight[category.index()]);
-        let limits = Limits { packets: left, ..self.limits };
+        let limits = self.limits_of(category);
         if self.lists.push(now, packet, limits, dropped) {
             self.order.update(&mut self.lists, station, category);
         }
+    }
+
+    #[inline(always)]
+    fn enqueue_all(
+        &mut self,
+        arrivals: &mut impl Arrivals<P>,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Instant> {
+        let mut last = None;
+        if let Some(packet) = arrivals.next_equal() {
+            let (station, category) = (packet.station(), packet.category());
+            let limits = self.limits_of(category);
+            if let Some((is_first, at)) = self.lists.push_equal(&packet, limits, arrivals) {
+                if is_first {
+                    self.order.update(&mut self.lists, station, category);
+                }
+                last = Some(at);
+            }
+        }
+        take_all(arrivals, dropped, |now, packet, dropped| self.enqueue(now, packet, dropped)).or(last)
     }
 
     fn select(&mut self, now: Instant, category: Category) -> Option<Turn> {

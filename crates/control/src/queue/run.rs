@@ -12,6 +12,21 @@ use crate::frame::{DropReason, Dropped, Payload, StationId};
 pub trait Arrivals<P> {
     /// Passes the packets to `take` in order of time, until none is left or `take` breaks.
     fn hand_over(&mut self, take: impl FnMut(Instant, P) -> ControlFlow<()>);
+
+    /// The next packet, if others that differ in nothing but number and time follow it without one of another kind in between.
+    fn next_equal(&self) -> Option<P> {
+        None
+    }
+
+    /// Passes packets like [`Arrivals::next_equal`] to `taker`, up to `most`, each stamped with its time. Returns their number, and the
+    /// time of the last.
+    fn hand_over_equal(
+        &mut self,
+        _most: usize,
+        _taker: &mut impl Extend<(Instant, P)>,
+    ) -> Option<(usize, Instant)> {
+        None
+    }
 }
 
 /// Takes packets through `enqueue` until none is left or one is dropped. Returns the arrival time of the last one taken.

@@ -8,7 +8,7 @@ use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Backlogs, Sink};
+use super::{Arrivals, Backlog, Backlogs, Sink};
 use crate::error::ConfigError;
 use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
 use crate::queue::Eligibility;
@@ -199,6 +199,33 @@ impl<P: Payload> StationLists<P> {
         list.bytes += size;
         self.waiting.of_mut(category).add(size);
         is_first
+    }
+
+    /// Appends packets like `first`, as far as there is room for them. Returns whether the first one is its station's first waiting packet,
+    /// and the time of the last one; `None` without any.
+    #[inline(always)]
+    pub(super) fn push_equal(
+        &mut self,
+        first: &P,
+        limits: Limits,
+        arrivals: &mut impl Arrivals<P>,
+    ) -> Option<(bool, Instant)> {
+        let (station, category, size) = (first.station(), first.category(), first.size());
+        let waiting = self.waiting(category);
+        let bytes =
+            limits.bytes.map_or(u64::MAX, |most| (most - waiting.bytes).as_u64() / size.as_u64().max(1));
+        let room = (limits.packets.saturating_sub(waiting.packets) as u64).min(bytes) as usize;
+        if room == 0 || self.keeps_stamps {
+            return None;
+        }
+        let list = &mut self.entry(station, category).list;
+        let is_first = list.packets.is_empty();
+        let (packets, last) = arrivals.hand_over_equal(room, &mut list.packets)?;
+        list.bytes += size * packets as u64;
+        let waiting = self.waiting.of_mut(category);
+        waiting.packets += packets;
+        waiting.bytes += size * packets as u64;
+        Some((is_first, last))
     }
 
     /// Takes the oldest packet of a station.

@@ -227,6 +227,14 @@ impl FlowMeter {
         self.measured.sent += u64::from(measured);
     }
 
+    /// Notes datagrams like `packet` that its source sent.
+    #[inline]
+    pub(super) fn on_all_sent(&mut self, packet: &Packet, packets: u64, measured: bool) {
+        self.whole_run.sent += packets;
+        self.measured.sent += if measured { packets } else { 0 };
+        self.on_offered(self.payload(packet) * packets, measured);
+    }
+
     #[inline]
     pub(super) fn on_offered_packet(&mut self, packet: &Packet, measured: bool) {
         let payload = self.payload(packet);

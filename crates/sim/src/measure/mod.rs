@@ -369,6 +369,17 @@ impl IngressObserver for Meters {
         }
     }
 
+    #[inline]
+    fn on_all_sent(&mut self, packet: &Packet, packets: u64, last: Instant) {
+        let measured = last >= self.measured_from;
+        self.flow(packet.flow).on_all_sent(packet, packets, measured);
+    }
+
+    #[inline]
+    fn counts_alike(&self, first: Instant, last: Instant) -> bool {
+        (first >= self.measured_from) == (last >= self.measured_from)
+    }
+
     fn on_frame(&mut self, flow: FlowId, frame: &FrameStart) {
         let measured = frame.created >= self.measured_from;
         if let Some(lost) = self.flow(flow).on_frame_start(frame, measured) {

@@ -56,16 +56,21 @@ impl Meters {
             },
             attempts: self.air.attempts(),
             wifi_latency: reported.iter().map(|meter| meter.wifi_latency().stats()).collect(),
-            distributions: self
-                .flows
-                .iter()
-                .enumerate()
-                .filter(|(_, meter)| meter.is_reported())
-                .flat_map(|(number, meter)| meter.latency().rows(self.rows.numbers.flow(number as u32)))
-                .collect(),
+            distributions: self.distributions(),
             stations: station_summaries,
             flows,
         }
+    }
+
+    /// The distributions of all reported flows.
+    fn distributions(&self) -> Vec<DistributionRow> {
+        let mut rows = Vec::new();
+        let meters = self.flows.iter().zip(0..).filter(|(meter, _)| meter.is_reported());
+        for (meter, number) in meters {
+            // Chained iterators are several times faster from within.
+            meter.latency().rows(self.rows.numbers.flow(number)).for_each(|row| rows.push(row));
+        }
+        rows
     }
 }
 

@@ -180,7 +180,7 @@ impl<P: Payload> Sink<P> for Fresh<'_, P> {
 
     #[inline(always)]
     fn room_for(&self, size: ByteCount) -> usize {
-        let asks_each = self.aggregate.airtime.is_some() || self.limits.queue.is_some();
+        let asks_each = self.aggregate.airtime.is_some() || self.limits != TimeLimits::NONE;
         // The first two may have padding between them.
         if asks_each || self.aggregate.mpdus.len() < 2 || self.left_over.is_some() {
             return 0;
