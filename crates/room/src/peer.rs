@@ -188,6 +188,8 @@ pub(crate) struct Peer {
     pub(crate) due: Instant,
     pub(crate) joined: Instant,
     pub(crate) connected: bool,
+    /// When ICE first found a way to it.
+    pub(crate) reached: Option<Instant>,
     /// Since when ICE finds no way to it.
     pub(crate) lost: Option<Instant>,
     pub(crate) channel: Option<ChannelId>,
@@ -261,6 +263,7 @@ impl Peer {
             due: now,
             joined: now,
             connected: false,
+            reached: None,
             lost: None,
             channel: None,
             numbers: Vec::new(),

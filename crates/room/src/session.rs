@@ -25,6 +25,10 @@ pub const MOST_MEMBERS: usize = 32;
 const JOIN_DEADLINE: Duration = Duration::from_secs(15);
 /// Time for which a seat of a full room is kept for a participant that has not connected.
 const HALF_OPEN: Duration = Duration::from_secs(3);
+/// Time after which OpenSSL repeats a first message of DTLS (RFC 6347 section 4.2.4.1).
+const REPEAT: Duration = Duration::from_secs(1);
+/// A record of DTLS of no version, which is dropped (RFC 6347 section 4.1.2.7).
+const NO_RECORD: [u8; 13] = [22, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// Interval at which losses are looked at; str0m counts them over a second.
 const STATS: Duration = Duration::from_millis(500);
 /// Part of the packets of a second whose loss says that a link is in trouble.
@@ -341,6 +345,9 @@ impl Session {
                 Event::IceConnectionStateChange(state) => {
                     let now = self.now;
                     if let Some(peer) = self.peers.get_mut(&id) {
+                        if state.is_connected() {
+                            peer.reached.get_or_insert(now);
+                        }
                         let lost = state == IceConnectionState::Disconnected;
                         peer.lost = lost.then(|| *peer.lost.get_or_insert(now));
                     }

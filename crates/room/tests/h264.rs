@@ -1,4 +1,5 @@
-//! Pictures in H.264 over loopback: who has the codec sees them from a key frame on, who has it not is named.
+//! Pictures in H.264 over loopback: who has the codec sees them from a key frame on, who has it not is named. A handshake whose first message is
+//! lost.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ struct Client {
     socket: UdpSocket,
     mid: Mid,
     connected: bool,
+    /// Messages of DTLS that are lost on the way to it.
+    loses: usize,
     asked: usize,
     arrived: Vec<(Pt, Vec<u8>)>,
     sequence: u64,
@@ -44,13 +47,18 @@ impl Client {
         assert_eq!(created.status, 201, "{}", text(&created));
         let answer = SdpAnswer::from_sdp_string(text(&created)).expect("an answer");
         rtc.sdp_api().accept_answer(pending, answer).expect("it fits");
-        let own = Self { rtc, socket, mid, connected: false, asked: 0, arrived: Vec::new(), sequence: 1 };
+        let own =
+            Self { rtc, socket, mid, connected: false, loses: 0, asked: 0, arrived: Vec::new(), sequence: 1 };
         (own, text(&created).to_owned())
     }
 
     fn step(&mut self) {
         let (mut buffer, destination) = ([0; 2048], self.socket.local_addr().expect("an address"));
         while let Ok((length, source)) = self.socket.recv_from(&mut buffer) {
+            if buffer[0] == 22 && self.loses > 0 {
+                self.loses -= 1;
+                continue;
+            }
             let Ok(contents) = buffer[..length].try_into() else { continue };
             let receive = Receive { proto: Protocol::Udp, source, destination, contents };
             self.rtc.handle_input(Input::Receive(Instant::now(), receive)).expect("taken");
@@ -167,4 +175,21 @@ fn pictures_in_h264_reach_who_has_the_codec_from_a_key_frame_on() {
     // A profile that is not in str0m's list, and parameters that it does not know.
     let (_, answer) = Client::join(&room, "/whep", &[Codec::H264], main);
     assert!(answer.contains("packetization-mode=1;profile-level-id=6e0028\r\n"), "{answer}");
+}
+
+#[test]
+fn a_first_message_of_dtls_that_is_lost_is_sent_again() {
+    let room = Room::new();
+    // As FFmpeg, which takes the first one for a part of ICE.
+    let passive = |offer: String| offer.replace("a=setup:actpass", "a=setup:passive");
+    let (mut camera, answer) = Client::join(&room, "/whip", &[Codec::H264], passive);
+    assert!(answer.contains("a=setup:active"), "{answer}");
+    camera.loses = 1;
+    let until = Instant::now() + Duration::from_secs(10);
+    while !camera.connected {
+        assert!(Instant::now() < until, "{}", room.state()["log"]);
+        camera.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(camera.loses, 0);
 }

@@ -33,6 +33,7 @@ impl Session {
         };
         let gone: Vec<_> = self.peers.values().filter_map(|peer| Some((peer.id, gone(peer)?))).collect();
         gone.into_iter().for_each(|(id, why)| self.part(id, why));
+        self.repeat_handshakes();
         self.order_layers();
         for peer in self.peers.values_mut() {
             peer.messages = 0;
@@ -91,6 +92,26 @@ impl Session {
         for id in &ids {
             self.want(*id);
             self.tell_view(*id);
+        }
+    }
+
+    /// Lets OpenSSL look at its clock. str0m-openssl 0.6 does so for datagrams that come, but not when time passes: a first message that was lost
+    /// would not be repeated, and a client that waits for it (`a=setup:passive`) sends none.
+    fn repeat_handshakes(&mut self) {
+        let now = self.now;
+        let waits = |peer: &&Peer| {
+            !peer.connected && peer.reached.is_some_and(|at| now.saturating_duration_since(at) >= REPEAT)
+        };
+        let waiting: Vec<ClientId> = self.peers.values().filter(waits).map(|peer| peer.id).collect();
+        for id in waiting {
+            let source = self.addresses.iter().find(|(_, other)| **other == id).map(|(address, _)| *address);
+            let (Some(source), Ok(contents)) = (source, NO_RECORD.as_slice().try_into()) else { continue };
+            let receive = Receive { proto: Protocol::Udp, source, destination: self.address, contents };
+            self.mutate(id, |rtc| {
+                if rtc.handle_input(Input::Receive(now, receive)).is_err() {
+                    rtc.disconnect();
+                }
+            });
         }
     }
 
