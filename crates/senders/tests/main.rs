@@ -23,3 +23,4 @@ mod stream_walk;
 mod tcp_custom;
 mod tcp_network;
 mod tcp_recovery;
+mod vidaptive;

@@ -120,6 +120,28 @@ fn check_prints_what_can_be_read_again() {
 }
 
 #[test]
+fn an_arena_ranks_rules_and_leaves_a_page() {
+    let place = Place::new();
+    std::fs::write(
+        place.path("stream.toml"),
+        "duration = \"1 s\"\n[air]\nstandard = \"ac\"\n[[station]]\nname = \"s\"\nchannel = { kind = \"fixed\", snr = \"30 dB\" }\n\
+         [[flow]]\nname = \"stream\"\nkind = \"rtc\"\nstation = \"s\"\n",
+    )
+    .expect("written");
+    let asked = ["arena", "--places", "stream.toml", "--rules", "gcc,moonlight,scream2", "--seeds", "2"];
+    let text = place.succeed(&asked);
+    assert!(text.contains("is first, with") && text.contains("frame p99 ms"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let page = std::fs::read_to_string(place.path("runs/arena/report.html")).expect("a page");
+    assert!(page.contains("An arena of bitrate rules") && page.contains("scream2"));
+    let found = place.json(&[&asked[..], &["--json", "--jobs", "1"]].concat());
+    let ranking = found["ranking"].as_array().expect("rows");
+    assert_eq!((ranking.len(), &found["runs"]), (3, &serde_json::json!(8)));
+    assert!(ranking[0]["places"][0]["figures"]["frame_p99_ms"].as_f64().expect("a number") > 0.0);
+    assert_eq!(ranking[0]["places"][0]["place"], "stream");
+}
+
+#[test]
 fn list_names_what_commands_take() {
     let place = Place::new();
     let text = place.succeed(&["list"]);

@@ -12,6 +12,9 @@ use crate::error::RunsError;
 const GOOD: f64 = 0.01;
 const BAD: f64 = 0.05;
 
+/// Entrants in a chart: as many as there are colours.
+const SHOWN: usize = 6;
+
 const MEANING: &str = "Score: bitrate, less tenfold the share of late frames, over that of the best at each place, mean of the places. Late: lost, left out, or after \
      the deadline. Changes: of the target by 2 % or more. Others lose: goodput, against the same place without the stream.";
 
@@ -78,7 +81,7 @@ impl Standings {
             let others = self.rows.iter().filter(best).count();
             let whether = if others == 0 { "no rule keeps" } else { "others keep" };
             sentences.push(format!(
-                "Its worst place is {} ({}), with {} % late; {whether} 99 % of the frames in time there.",
+                "The worst place of {label} is {} ({}), with {} % late; {whether} 99 % of the frames in time there.",
                 place.name,
                 place.meaning,
                 percent(figures.late)
@@ -181,10 +184,10 @@ impl Standings {
     }
 
     fn dots(&self, x: &str, caption: &str, of: impl Fn(&(Estimate, Figures)) -> Bar) -> Chart {
-        let series = self
-            .rows
-            .iter()
-            .map(|row| (row.entrant.label.clone(), row.places.iter().map(|place| Some(of(place))).collect()));
+        let series =
+            self.rows.iter().take(SHOWN).map(|row| {
+                (row.entrant.label.clone(), row.places.iter().map(|place| Some(of(place))).collect())
+            });
         Chart {
             kind: ChartKind::Dots(Dots {
                 x: x.to_owned(),
@@ -217,10 +220,14 @@ impl Standings {
             Chapter { scores: Some(self.scorecard()), ..chapter("Place by place") },
             Chapter {
                 charts: vec![
-                    self.dots("score", "Score at each place, with its interval over the seeds.", score),
+                    self.dots(
+                        "score",
+                        "Score of the six best at each place, with its interval over the seeds.",
+                        score,
+                    ),
                     self.dots(
                         "goodput that the others lose, %",
-                        "Cost to the others, against the place without the stream.",
+                        "Cost of the six best to the others, against the place without the stream.",
                         cost,
                     ),
                 ],

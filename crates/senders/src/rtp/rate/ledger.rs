@@ -79,6 +79,8 @@ pub(super) struct Ledger {
     /// Ways back, in ns by two clocks: when a report came, less when its newest packet arrived.
     ways_back: VecDeque<(Instant, i128)>,
     in_flight: u64,
+    /// Packets before this one are not in flight.
+    passed: u64,
     last_sent: Option<Instant>,
     smoothed: Option<Span>,
     loss: f64,
@@ -96,7 +98,7 @@ impl Ledger {
         self.packets.insert(packet.sequence, Departed { size, at: now, frame, reported: false });
         self.in_flight += size;
         self.last_sent = Some(now);
-        if let Some(FramePart { frame, packets }) = part {
+        if let Some(FramePart { frame, packets, .. }) = part {
             let begun = Partial {
                 needed: packets.max(1),
                 arrived: 0,
@@ -126,6 +128,7 @@ impl Ledger {
         let mut newest = None;
         let mut done: Option<u64> = None;
         let counted = feedback.packets.len();
+        self.give_up_before(feedback.packets.first().map_or(0, |packet| packet.sequence));
         for result in &feedback.packets {
             newest = newest.max(Some(result.sequence));
             let Some(packet) = self.packets.get_mut(&result.sequence) else { continue };
@@ -175,6 +178,17 @@ impl Ledger {
             self.loss += WEIGHT * (news.lost.1 as f64 / counted as f64 - self.loss);
         }
         news
+    }
+
+    /// Reports have passed these packets by: the one on them was lost, and they are no longer in flight, whatever became of them.
+    fn give_up_before(&mut self, first: u64) {
+        for (_, packet) in self.packets.range_mut(self.passed.min(first)..first) {
+            if !packet.reported {
+                packet.reported = true;
+                self.in_flight -= packet.size;
+            }
+        }
+        self.passed = self.passed.max(first);
     }
 
     /// The shortest way back of late; 0 if the report has no arrival.
@@ -231,7 +245,7 @@ pub(super) mod tests {
     }
 
     fn send(ledger: &mut Ledger, millis: u64, sequence: u64, frame: u64) {
-        ledger.on_frame_part(FramePart { frame, packets: 2 });
+        ledger.on_frame_part(FramePart { frame, packets: 2, coded: at(millis) });
         ledger.on_sent(at(millis), PacketSent { sequence, size: ByteCount::new(1000), probe: None });
     }
 
@@ -276,5 +290,9 @@ pub(super) mod tests {
         let news = ledger.on_feedback(at(40), &report(3, &[Some(20)]));
         assert_eq!((news.frames_lost, news.complete.len()), (1, 1));
         assert!(ledger.path().loss_fraction > 0.0);
+        // A report that was lost: what it was about is not in flight either.
+        assert_eq!(ledger.in_flight(), ByteCount::new(2000));
+        ledger.on_feedback(at(50), &report(5, &[Some(30)]));
+        assert_eq!(ledger.in_flight(), ByteCount::ZERO);
     }
 }

@@ -83,6 +83,8 @@ pub struct FramePart {
     pub frame: u64,
     /// Number of its media packets: with so many of its packets, parity included, a receiver has the frame.
     pub packets: u32,
+    /// When it was coded.
+    pub coded: Instant,
 }
 
 /// The path of a stream as its rule for the rate sees it.

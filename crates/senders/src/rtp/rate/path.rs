@@ -52,7 +52,7 @@ pub(super) fn run(
                 .zip(pacer.oldest())
                 .is_some_and(|(longest, oldest)| now - oldest > longest);
             for _ in 0..if behind { 0 } else { packets } {
-                let part = FramePart { frame, packets: packets as u32 };
+                let part = FramePart { frame, packets: packets as u32, coded: now };
                 let size = ByteCount::new(bytes / packets);
                 pacer.enqueue(now, Priority::Video, size, (part, size));
             }

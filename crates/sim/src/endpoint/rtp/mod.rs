@@ -14,7 +14,6 @@ use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_record::SenderRow;
 use airbound_senders::rtp::fec::ParityPacket;
 use airbound_senders::rtp::gcc::TransportFeedback;
-use airbound_senders::rtp::rate::FramePart;
 use airbound_units::{ByteCount, Instant};
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
@@ -58,12 +57,11 @@ impl Content {
         }
     }
 
-    /// Its part of a frame, for the rule of the rate.
-    pub(crate) fn part(&self) -> Option<FramePart> {
-        let of = |packet: &MediaPacket| FramePart { frame: packet.frame, packets: packet.of };
+    /// A packet of the frame that it is a part of, or covers.
+    pub(crate) fn of_frame(&self) -> Option<&MediaPacket> {
         match self {
-            Self::Media(packet) | Self::Retransmission(packet) => Some(of(packet)),
-            Self::Parity { covered, .. } => covered.last().map(of),
+            Self::Media(packet) | Self::Retransmission(packet) => Some(packet),
+            Self::Parity { covered, .. } => covered.last(),
             Self::Padding => None,
         }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use airbound_senders::rtp::RetransmissionHistory;
 use airbound_senders::rtp::fec::{self, FecEncoder};
 use airbound_senders::rtp::gcc::{Pacer, PacketSent, Priority, TransportFeedback};
-use airbound_senders::rtp::rate::MediaRate;
+use airbound_senders::rtp::rate::{FramePart, MediaRate};
 use airbound_units::{ByteCount, Instant};
 
 use super::frames::MediaPacket;
@@ -15,6 +15,9 @@ use super::{Content, HEADERS, ORIGINAL_SEQUENCE};
 
 /// Media packets that parity packets may still cover: two of the longest blocks.
 const COVERED: usize = 400;
+
+/// Frames whose time of coding is kept.
+const FRAMES: usize = 256;
 
 /// A frame to be sent.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,8 @@ pub(crate) struct RtpSender {
     transport_sequence: u64,
     /// The last media packets, for parity packets that cover them.
     recent: VecDeque<MediaPacket>,
+    /// The last frames, with the time of their coding.
+    coded: VecDeque<(u64, Instant)>,
 }
 
 impl RtpSender {
@@ -57,6 +62,7 @@ impl RtpSender {
             sequence: 0,
             transport_sequence: 0,
             recent: VecDeque::new(),
+            coded: VecDeque::new(),
         }
     }
 
@@ -103,6 +109,10 @@ impl RtpSender {
     pub(crate) fn write(&mut self, now: Instant, frame: Written) -> (u32, ByteCount) {
         let packets = frame.size.as_u64().div_ceil(self.payload.as_u64()).max(1);
         let (first, mut sent) = (self.sequence, ByteCount::ZERO);
+        self.coded.push_back((frame.number, now));
+        if self.coded.len() > FRAMES {
+            self.coded.pop_front();
+        }
         for index in 0..packets {
             let edge = |index: u64| frame.size.as_u64() * index / packets;
             let size = ByteCount::new(edge(index + 1) - edge(index)) + HEADERS;
@@ -172,8 +182,9 @@ impl RtpSender {
             (Content::Retransmission(packet), Some(history)) => history.on_resent(now, packet.sequence),
             _ => {}
         }
-        if let Some(part) = content.part() {
-            self.control.on_frame_part(now, part);
+        if let Some(MediaPacket { frame, of, .. }) = content.of_frame() {
+            let coded = self.coded.iter().rev().find(|(known, _)| known == frame).map_or(now, |(_, at)| *at);
+            self.control.on_frame_part(now, FramePart { frame: *frame, packets: *of, coded });
         }
         self.control.on_sent(now, PacketSent { sequence: self.transport_sequence, size, probe });
         self.transport_sequence += 1;
