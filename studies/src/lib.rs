@@ -4,6 +4,7 @@
 //! measurements, [`lab`] the rows that need a virtual machine, [`verdict`] the verdict beside an oracle. The product does not
 //! contain them: `airbound` starts the program `airbound-studies`.
 
+mod chance;
 pub mod command;
 pub mod doctor;
 mod draws;

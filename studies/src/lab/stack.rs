@@ -9,6 +9,7 @@ use airbound_record::{FlowSummary, RunFolder, Summary};
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_scenario::{Overrides, Scenario};
 
+use crate::chance::{moments, two_errors};
 use crate::{Effort, Trial, TrialError};
 
 /// Heading of the table.
@@ -29,15 +30,17 @@ pub struct LabSetting<'a> {
     pub out: Option<&'a Path>,
     /// Takes the kernel's side from the records kept in this folder, in place of playing.
     pub data: Option<&'a Path>,
-    /// Seeds of the cases with HT; their means are compared. The others have one.
-    pub seeds: u64,
+    /// Seeds of the kernel in the cases with HT; the others have one. Means are compared.
+    pub seeds: u32,
     /// Receives a line for each step.
     pub say: &'a dyn Fn(&str),
 }
 
 /// Of goodput, and of median and 95th percentile of the latency.
-const GOODPUT: Tolerance = Tolerance::Relative(0.05);
-const LATENCY: Tolerance = Tolerance::Relative(0.15);
+const GOODPUT: f64 = 0.05;
+const LATENCY: f64 = 0.15;
+/// Most seeds of the simulator, for a case whose figures differ so much from run to run that chance alone exceeds a tolerance.
+const SEEDS: u64 = 15;
 
 /// One comparison.
 struct Case {
@@ -70,7 +73,8 @@ const PLAIN: Case = Case {
 /// 2304 B for a packet of 1500 B; in the laboratory the kernel held 966 of them (case `codel-drops`: 569 ms at 20 Mb/s), 4342 B each:
 /// packets that come over a veth lack the headroom that mac80211 wants, and are copied into buffers of the next size (4352 B). The bound
 /// is scaled by 2304 / 4352, so that both hold the same number of packets. Nothing is scaled at stations, where packets begin: their
-/// buffers have the headroom (case `uplink-udp`).
+/// buffers have the headroom (case `uplink-udp`). A sender of Linux that waits for its buffer pushes the last segment of a packet of
+/// 64 KiB, the receiver's application reads at once.
 fn base(vht: bool) -> String {
     let (standard, memory) = if vht { ("vht", 16_u64 << 20) } else { ("ht", 4 << 20) };
     let memory = memory * 2304 / 4352;
@@ -89,7 +93,7 @@ preset = "mac80211"
 [scheme]
 queue = {{ kind = "linux", memory = "{memory} B" }}
 rate = "minstrel-ht"
-sender = "cubic"
+sender = {{ kind = "cubic", delayed-ack = {{ pushed = 45 }} }}
 "#
     )
 }
@@ -162,7 +166,7 @@ macro_rules! uploads {
         busy!(
             $id,
             $count,
-            "kind = \"tcp\"\ndirection = \"up\"\ncongestion = { kind = \"cubic\", small-queue = \"7.8125 ms\" }",
+            "kind = \"tcp\"\ndirection = \"up\"\ncongestion = { kind = \"cubic\", small-queue = \"7.8125 ms\", delayed-ack = { pushed = 45 } }",
             &["total", "probe", "probe-up"],
             &["probe", "probe-up"],
             concat!(
@@ -295,7 +299,7 @@ const CASES: [Case; 26] = [
             flow!(
                 "bulk",
                 "a",
-                "kind = \"tcp\"\ndirection = \"up\"\ncongestion = { kind = \"cubic\", small-queue = \"7.8125 ms\" }"
+                "kind = \"tcp\"\ndirection = \"up\"\ncongestion = { kind = \"cubic\", small-queue = \"7.8125 ms\", delayed-ack = { pushed = 45 } }"
             ),
             flow!("call", "a", "kind = \"voip\"\ndirection = \"up\"")
         ),
@@ -371,22 +375,36 @@ pub fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRo
         host::build(setting.cache, setting.kernel, setting.program, &mut |step| (setting.say)(step))
     });
     for case in CASES.iter().filter(wanted) {
-        let (mut ours, mut kernel) = (Vec::new(), Ok(Vec::new()));
-        for seed in 1..=if case.vht { 1 } else { setting.seeds } {
+        let trial = |seed| Trial::new(format!("lab {}", case.id), case.text(effort), seed);
+        let mut kernel = Ok(Vec::new());
+        for seed in 1..=u64::from(if case.vht { 1 } else { setting.seeds }) {
             (setting.say)(case.id);
-            let trial = Trial::new(format!("lab {}", case.id), case.text(effort), seed);
-            ours.push(trial.run()?.summary);
             let played = match (&built, setting.data) {
-                (_, Some(data)) => kept(&trial, data),
-                (Some(Ok(built)), None) => play(&trial, built, setting),
+                (_, Some(data)) => kept(&trial(seed), data),
+                (Some(Ok(built)), None) => play(&trial(seed), built, setting),
                 (Some(Err(error)), None) => Err(error.to_string()),
                 (None, None) => continue,
             };
             kernel = kernel.and_then(|kernel| Ok([kernel, vec![played?]].concat()));
         }
+        let ours = simulate(case, kernel.as_ref().map_or(0, Vec::len), trial)?;
         rows.extend(compare(case, &ours, kernel));
     }
     Ok(rows)
+}
+
+/// Runs of the simulator: as many as of the kernel, and further ones while chance exceeds a tolerance.
+fn simulate(case: &Case, played: usize, trial: impl Fn(u64) -> Trial) -> Result<Vec<Summary>, TrialError> {
+    let mut runs = Vec::new();
+    for seed in 1..=SEEDS {
+        runs.push(trial(seed).run()?.summary);
+        if runs.len() > played
+            && !readings(case, &runs).iter().any(|reading| reading.is_chance(&runs, played))
+        {
+            break;
+        }
+    }
+    Ok(runs)
 }
 
 /// The folder of a trial's record.
@@ -430,44 +448,89 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|entry| entry.name == flow)
 }
 
-/// Function that reads the value of one row from a summary.
-type Reading<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
-
-/// The mean of a value over runs.
-fn mean(runs: &[Summary], reading: &Reading<'_>) -> Option<f64> {
-    let values: Option<Vec<f64>> = runs.iter().map(reading).collect();
-    let values = values.filter(|values| !values.is_empty())?;
-    Some(values.iter().sum::<f64>() / values.len() as f64)
+/// What one row compares.
+struct Reading<'a> {
+    metric: String,
+    unit: &'static str,
+    /// Tolerance, a fraction of the kernel's value.
+    tolerance: f64,
+    of: Box<dyn Fn(&Summary) -> Option<f64> + 'a>,
 }
 
-fn compare(case: &Case, ours: &[Summary], kernel: Result<Vec<Summary>, String>) -> Vec<ValidationRow> {
-    let mut readings: Vec<(String, &str, Option<Tolerance>, Reading<'_>)> = Vec::new();
+impl Reading<'_> {
+    /// The values of runs; empty if one has none.
+    fn values(&self, runs: &[Summary]) -> Vec<f64> {
+        runs.iter().map(&self.of).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    fn mean(&self, runs: &[Summary]) -> Option<f64> {
+        let values = self.values(runs);
+        (!values.is_empty()).then(|| moments(&values, |value| *value).0)
+    }
+
+    /// Two standard errors of the difference to the mean of `played` runs of the kernel.
+    fn chance(&self, runs: &[Summary], played: usize) -> f64 {
+        two_errors(&self.values(runs), u32::try_from(played).unwrap_or(u32::MAX), |value| *value)
+    }
+
+    /// Whether chance alone exceeds the tolerance.
+    fn is_chance(&self, runs: &[Summary], played: usize) -> bool {
+        self.mean(runs).is_some_and(|mean| self.chance(runs, played) > self.tolerance * mean)
+    }
+}
+
+fn readings<'a>(case: &'a Case, runs: &[Summary]) -> Vec<Reading<'a>> {
+    let mut readings = Vec::new();
     for flow in case.goodput {
-        let reading = Box::new(move |run: &Summary| goodput(run, flow));
-        readings.push((format!("goodput, {flow}"), "Mb/s", Some(GOODPUT), reading));
+        let of = Box::new(move |run: &Summary| goodput(run, flow));
+        readings.push(Reading { metric: format!("goodput, {flow}"), unit: "Mb/s", tolerance: GOODPUT, of });
     }
     for flow in case.latency {
-        let p50 = move |run: &Summary| find(run, flow)?.latency_ms.p50;
-        let p95 = move |run: &Summary| find(run, flow)?.latency_ms.p95;
-        readings.push((format!("latency p50, {flow}"), "ms", Some(LATENCY), Box::new(p50)));
-        readings.push((format!("latency p95, {flow}"), "ms", Some(LATENCY), Box::new(p95)));
+        let p50 = Box::new(move |run: &Summary| find(run, flow)?.latency_ms.p50);
+        let p95 = Box::new(move |run: &Summary| find(run, flow)?.latency_ms.p95);
+        let reading = |metric, of| Reading { metric, unit: "ms", tolerance: LATENCY, of };
+        readings.push(reading(format!("latency p50, {flow}"), p50));
+        readings.push(reading(format!("latency p95, {flow}"), p95));
     }
     if case.airtime {
-        for (place, station) in ours.iter().take(1).flat_map(|run| run.stations.iter().enumerate()) {
-            let share = move |run: &Summary| run.stations.get(place).map(|station| station.airtime_share);
-            readings.push((format!("airtime share, {}", station.name), "", Some(GOODPUT), Box::new(share)));
+        for (place, station) in runs.iter().take(1).flat_map(|run| run.stations.iter().enumerate()) {
+            let of = move |run: &Summary| run.stations.get(place).map(|station| station.airtime_share);
+            let metric = format!("airtime share, {}", station.name);
+            readings.push(Reading { metric, unit: "", tolerance: GOODPUT, of: Box::new(of) });
         }
     }
-    let (kernel, note) = match kernel {
-        Ok(kernel) => (Some(kernel), String::new()),
-        Err(reason) => (None, reason),
+    readings
+}
+
+/// Compares means. Where chance exceeds the tolerance it takes its place, and the note says so: the kernel's runs differ as much as the
+/// simulator's.
+fn compare(case: &Case, ours: &[Summary], kernel: Result<Vec<Summary>, String>) -> Vec<ValidationRow> {
+    let (kernel, reason) = match kernel {
+        Ok(kernel) => (kernel, String::new()),
+        Err(reason) => (Vec::new(), reason),
     };
-    let row = |(metric, unit, tolerance, reading): (String, &str, Option<Tolerance>, Reading<'_>)| {
-        let reference = kernel.as_ref().and_then(|runs| mean(runs, &reading));
-        let measured = reference.and_then(|_| mean(ours, &reading));
-        ValidationRow::judged(case.id, metric, unit, reference, measured, tolerance, note.clone())
+    let row = |reading: Reading<'_>| {
+        let reference = reading.mean(&kernel);
+        let measured = reference.and_then(|_| reading.mean(ours));
+        let (tolerance, note) = if reading.is_chance(ours, kernel.len()) {
+            let chance = reading.chance(ours, kernel.len());
+            let note = format!("{} runs; two standard errors are {chance:.3} {}", ours.len(), reading.unit);
+            (Tolerance::Absolute(chance), note.trim_end().to_owned())
+        } else {
+            (Tolerance::Relative(reading.tolerance), String::new())
+        };
+        let note = if reference.is_none() { reason.clone() } else { note };
+        ValidationRow::judged(
+            case.id,
+            reading.metric,
+            reading.unit,
+            reference,
+            measured,
+            Some(tolerance),
+            note,
+        )
     };
-    readings.into_iter().map(row).collect()
+    readings(case, ours).into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -501,5 +564,29 @@ mod tests {
                 .all(|row| row.measured.is_none() && row.note.contains("QEMU") && row.within().is_none())
         );
         assert!(!rows.is_empty());
+    }
+
+    #[test]
+    fn chance_takes_the_place_of_a_tolerance_that_it_exceeds() {
+        let case = Case { id: "case", goodput: &["probe"], ..PLAIN };
+        let run = Trial::new("idle", CASES[0].text(Effort { quick: true, ..Effort::default() }), 1);
+        let run = run.run().expect("runs").summary;
+        let with = |goodput: f64| {
+            let mut run = run.clone();
+            run.flows[0].goodput_mbps = goodput;
+            run
+        };
+        let judged = |ours: &[f64], kernel: f64| {
+            let ours: Vec<Summary> = ours.iter().map(|value| with(*value)).collect();
+            compare(&case, &ours, Ok(vec![with(kernel)])).remove(0)
+        };
+        // A variance of 2, one run there and two here: two standard errors are 2 √3.
+        let row = judged(&[1.0, 3.0], 5.0);
+        assert_eq!(row.within(), Some(true), "{}", row.note);
+        assert!(row.note.contains("2 runs; two standard errors are 3.464 Mb/s"), "{}", row.note);
+        assert_eq!(judged(&[1.0, 3.0], 6.0).within(), Some(false));
+        // Runs that are alike leave the tolerance of 5 %.
+        assert_eq!(judged(&[2.0, 2.0], 2.2).within(), Some(false));
+        assert_eq!(judged(&[2.0, 2.0], 2.1).within(), Some(true));
     }
 }

@@ -2,7 +2,6 @@
 //! `studies/ns3/README.md`.
 
 mod capture;
-mod chance;
 mod circle;
 mod dcf;
 mod hidden;

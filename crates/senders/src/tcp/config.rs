@@ -36,12 +36,16 @@ pub struct DelayedAck {
     /// Whether segments that arrive at one instant, as from one A-MPDU, are merged before TCP takes them (Linux generic receive
     /// offload): up to 44 in order, stamped in one millisecond, get one acknowledgement. Default no.
     pub gro: bool,
+    /// Segments from one that the sender pushes (PSH) to the next, from 1: a receiver whose application reads at once acknowledges a pushed
+    /// one at once (Linux from 6.6 on, `tcp_measure_rcv_mss`). A sender of Linux that waits for its buffer pushes the last of a packet of
+    /// 64 KiB, which has 45 (`tcp_sendmsg_locked`). Default none.
+    pub pushed: Option<u32>,
 }
 
 impl Default for DelayedAck {
     fn default() -> Self {
         let (timeout, idle) = (Span::from_millis(40), Span::from_millis(200));
-        Self { segments: 2, timeout, quick_segments: 16, idle, gro: false }
+        Self { segments: 2, timeout, quick_segments: 16, idle, gro: false, pushed: None }
     }
 }
 
@@ -132,6 +136,9 @@ impl TcpConfig {
         if ack.segments == 0 {
             return Err(TcpConfigError::AckSegments);
         }
+        if ack.pushed == Some(0) {
+            return Err(TcpConfigError::AckPushed);
+        }
         if ack.timeout > Span::from_millis(500) {
             return Err(TcpConfigError::AckTimeout { got: ack.timeout });
         }
@@ -193,6 +200,9 @@ pub enum TcpConfigError {
     /// The delayed-acknowledgement count is zero.
     #[error("tcp delayed_ack.segments is 0; it must be at least 1")]
     AckSegments,
+    /// The distance of pushed segments is zero.
+    #[error("tcp delayed_ack.pushed is 0; it must be at least 1")]
+    AckPushed,
     /// Delayed-acknowledgement timeout out of range.
     #[error("tcp delayed_ack.timeout is {got}; RFC 1122 allows at most 500 ms")]
     AckTimeout {
@@ -210,7 +220,7 @@ mod tests {
         let good = TcpConfig::default();
         assert_eq!(good.checked_mss(), Ok(1448));
         type Change = fn(&mut TcpConfig);
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 10] = [
             (|c| c.small_queue = Some(Span::ZERO), "small-queue"),
             (|c| c.small_queue = Some(Span::from_secs(2)), "small-queue"),
             (|c| c.mss = ByteCount::ZERO, "mss"),
@@ -219,6 +229,7 @@ mod tests {
             (|c| c.send_buffer = ByteCount::new(1447), "send_buffer"),
             (|c| c.min_rto = Span::ZERO, "min_rto"),
             (|c| c.delayed_ack.segments = 0, "delayed_ack.segments"),
+            (|c| c.delayed_ack.pushed = Some(0), "delayed_ack.pushed"),
             (|c| c.delayed_ack.timeout = Span::from_secs(1), "delayed_ack.timeout"),
         ];
         for (change, key) in cases {

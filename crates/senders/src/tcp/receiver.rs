@@ -178,13 +178,21 @@ impl TcpReceiver {
         }
         // Linux counts bytes: more than `segments` - 1 full segments are waiting.
         let patience = self.mss.saturating_mul(u64::from(self.policy.segments.saturating_sub(1)));
-        if self.next - self.acknowledged > patience || self.duplicate.is_some() {
+        if self.next - self.acknowledged > patience || self.duplicate.is_some() || self.is_pushed() {
             return Some(self.acknowledge());
         }
         if self.deadline.is_none() {
             self.deadline = Some(self.now + self.policy.timeout);
         }
         None
+    }
+
+    /// Whether the sender pushed the last segment in order.
+    fn is_pushed(&self) -> bool {
+        self.policy.pushed.is_some_and(|segments| {
+            let distance = self.mss.saturating_mul(u64::from(segments)).max(1);
+            self.next % distance < self.mss
+        })
     }
 
     fn acknowledge(&mut self) -> Ack {
@@ -266,6 +274,16 @@ mod tests {
         assert_eq!(receiver.next_deadline(), Some(at(50)));
         assert_eq!(receiver.on_deadline(at(49)), None);
         assert_eq!(receiver.on_deadline(at(50)).expect("due").cumulative, 3 * u64::from(MSS));
+        assert_eq!(receiver.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_pushed_segment_is_acknowledged_at_once() {
+        let mut receiver = receiver(0);
+        receiver.set_policy(DelayedAck { pushed: Some(3), quick_segments: 0, ..DelayedAck::default() });
+        let acks: Vec<u64> = (0..9).filter(|number| segment(&mut receiver, 1, *number).is_some()).collect();
+        // The second of two and the third, which is pushed; without it the ninth waits.
+        assert_eq!(acks, [1, 2, 4, 5, 7, 8]);
         assert_eq!(receiver.next_deadline(), None);
     }
 

@@ -10,10 +10,14 @@
 
 use airbound_units::Span;
 
-/// Memory of a segment beyond its payload: 2304 B for one of 1448 B (`SKB_TRUESIZE`).
-pub(super) const OVERHEAD: u64 = 2304 - 1448;
+/// `MAX_TCP_HEADER` with tunnels, as distributions have them, and `skb_shared_info`; `sk_buff`. Linux 6.12, x86-64.
+const HEADERS: u64 = 320;
+const SHARED_INFO: u64 = 320;
+const BUFFER: u64 = 256;
+/// Alignment of the data of a buffer (`SKB_DATA_ALIGN`).
+const LINE: u64 = 64;
 /// Memory of a burst beyond its payload before it is cut: `sk_buff`, `skb_shared_info` and `MAX_TCP_HEADER`.
-pub(super) const BURST_OVERHEAD: u64 = 256 + 320 + 320;
+pub(super) const BURST_OVERHEAD: u64 = BUFFER + SHARED_INFO + HEADERS;
 /// Largest burst (`GSO_LEGACY_MAX_SIZE`), and the smallest in segments (`tcp_min_tso_segs`).
 const MAX_BURST: u64 = 65_536;
 const MIN_SEGMENTS: u64 = 2;
@@ -21,6 +25,13 @@ const MIN_SEGMENTS: u64 = 2;
 pub(super) const MAX_LIMIT: u64 = 1 << 20;
 /// A short round trip permits larger bursts: the largest one, halved for each 2^9 us of it (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
+
+/// Memory of a segment with `len` bytes of payload (`SKB_TRUESIZE`): 4352 B for 1448 B. A device that does not gather (`NETIF_F_SG`) gets
+/// segments in one piece, with the headroom of the burst that they are cut from (`skb_segment`); the allocator rounds up to a power of two.
+pub(super) fn memory(len: u32) -> u64 {
+    let data = (u64::from(len) + HEADERS).next_multiple_of(LINE) + SHARED_INFO;
+    data.next_power_of_two() + BUFFER
+}
 
 /// The bound of a connection, and what counts against it.
 #[derive(Debug, Clone, Default)]
@@ -47,14 +58,14 @@ impl SmallQueue {
     /// Notes a segment with `len` bytes of payload that goes down.
     pub(super) fn on_sent(&mut self, len: u32) {
         if self.is_on() {
-            self.below = self.below.saturating_add(u64::from(len) + OVERHEAD);
+            self.below = self.below.saturating_add(memory(len));
             self.burst = self.burst.saturating_sub(u64::from(len));
         }
     }
 
     /// Notes that a segment with `len` bytes of payload was transmitted or dropped below.
     pub(super) fn on_left(&mut self, len: u32) {
-        self.below = self.below.saturating_sub(u64::from(len) + OVERHEAD);
+        self.below = self.below.saturating_sub(memory(len));
     }
 
     /// Ends a burst: nothing more may be sent now.
@@ -84,6 +95,8 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_kernel() {
+        // 1448 + 320 of 64 B each, and 320: 2112 B of 4096. A segment that fits 2048 has 2304.
+        assert_eq!([1448, 1408, 1, u32::MAX].map(memory), [4352, 2304, 1280, (1 << 33) + 256]);
         // 57.92 Mb/s send 56 562 B in 2^-7 s: 39 segments; a round trip of 2 ms adds 65 536 >> 3 = 8192 B: 44.
         let paced = BitRate::from_kbps(57_920).bytes_in(Span::from_nanos(7_812_500)).as_u64();
         assert_eq!(paced, 56_562);
@@ -92,8 +105,8 @@ mod tests {
         // At most 65 536 B, at least two segments.
         assert_eq!(largest_burst(paced, Some(Span::from_micros(500)), 1448), 45 * 1448);
         assert_eq!(largest_burst(0, Some(Span::from_millis(40)), 1448), 2 * 1448);
-        assert_eq!(limit(56_562, 2304), 56_562);
+        assert_eq!(limit(56_562, 4352), 56_562);
         assert_eq!(limit(56_562, 57_368), 114_736);
-        assert_eq!(limit(u64::MAX, 2304), 1 << 20);
+        assert_eq!(limit(u64::MAX, 4352), 1 << 20);
     }
 }

@@ -3,7 +3,7 @@
 use airbound_units::Span;
 
 use super::connection::TcpSender;
-use super::small_queue::{BURST_OVERHEAD, OVERHEAD, largest_burst, limit};
+use super::small_queue::{BURST_OVERHEAD, largest_burst, limit, memory};
 
 impl TcpSender {
     /// Notes that the transmitter below has sent a segment with `len` bytes of payload, or dropped it. Call
@@ -49,7 +49,7 @@ impl TcpSender {
     /// after a timeout (`tcp_retransmit_timer`).
     pub(super) fn is_retransmission_throttled(&self) -> bool {
         let Some(time) = self.small_queue.time else { return false };
-        let limit = 2 * limit(self.paced(time), u64::from(self.mss) + OVERHEAD);
+        let limit = 2 * limit(self.paced(time), memory(self.mss));
         self.small_queue.below > limit && self.board.in_flight() > 0 && !self.has_single_burst()
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::congestion::Congestion;
 
-    const SEGMENT: u64 = 2304;
+    const SEGMENT: u64 = 4352;
 
     fn config(time: Option<Span>) -> TcpConfig {
         TcpConfig { small_queue: time, initial_window: 1000, ..TcpConfig::default() }
@@ -92,13 +92,14 @@ mod tests {
     fn without_a_bound_the_window_goes_down_and_with_it_some_bursts() {
         let (mut free, now) = bulk(None);
         assert_eq!(sent(&mut free, now), 1000);
-        // Twice the window of 1000 segments in 40 ms (slow start) is 579 200 B in 8 ms: bursts have 45 segments. The 252nd segment exceeds
-        // the limit, in the sixth burst.
+        // Twice the window of 1000 segments in 40 ms (slow start) is 579 200 B in 8 ms: bursts have 45 segments. The 134th segment exceeds
+        // the limit, in the third burst.
         let (mut bound, now) = bulk(Some(Span::from_millis(8)));
         assert_eq!(bound.paced(Span::from_millis(8)), 579_200);
-        assert_eq!(sent(&mut bound, now), 6 * 45);
-        assert_eq!(bound.small_queue.below, 6 * 45 * SEGMENT);
-        // With 1 ms: 72 400 B, less than two bursts of 45 segments (132 112 B): two of them.
+        assert_eq!(sent(&mut bound, now), 3 * 45);
+        assert_eq!(bound.small_queue.below, 3 * 45 * SEGMENT);
+        // With 1 ms: 72 400 B, less than two bursts of 45 segments before they are cut (132 112 B). One exceeds it, and one more goes down
+        // in any case.
         let (mut tight, now) = bulk(Some(Span::from_millis(1)));
         assert_eq!(sent(&mut tight, now), 2 * 45);
     }
@@ -107,16 +108,16 @@ mod tests {
     fn a_burst_goes_down_as_soon_as_the_limit_permits() {
         let (mut sender, now) = bulk(Some(Span::from_millis(1)));
         assert_eq!(sent(&mut sender, now), 90);
-        // The limit is 2 (45 * 1448 + 896) = 132 112 B: 57 segments of 2304 B.
-        for left in 90..90 + 32 {
+        // The limit is 2 (45 * 1448 + 896) = 132 112 B: 30 segments of 4352 B.
+        for left in 90..90 + 59 {
             assert_eq!(sent(&mut sender, now), 0, "{left}");
             sender.on_left(1448);
         }
-        assert_eq!(sender.small_queue.below, 58 * SEGMENT);
+        assert_eq!(sender.small_queue.below, 31 * SEGMENT);
         assert_eq!(sent(&mut sender, now), 0);
         sender.on_left(1448);
         assert_eq!(sent(&mut sender, now), 45);
-        assert_eq!(sender.small_queue.below, (57 + 45) * SEGMENT);
+        assert_eq!(sender.small_queue.below, (30 + 45) * SEGMENT);
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
                 Op::Answer => self.answer(),
                 Op::Deadline => drop(self.deadline()),
             }
-            let held: u64 = self.below.iter().map(|segment| u64::from(segment.len) + OVERHEAD).sum();
+            let held: u64 = self.below.iter().map(|segment| memory(segment.len)).sum();
             assert_eq!(self.sender.small_queue.below, held);
             self.sender.check();
         }

@@ -8,8 +8,8 @@ use airbound_wifi::{Legacy, Rate};
 use super::super::attempts::AttemptWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
-use super::chance::{moments, two_errors};
 use super::{Problem, compared};
+use crate::chance::{moments, two_errors};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-capture.csv");

@@ -7,8 +7,8 @@ use super::super::attempts::AttemptWatch;
 use super::super::delays::DelayWatch;
 use super::super::scene::Scene;
 use super::super::table::{Row, Table};
-use super::chance::{moments, two_errors};
 use super::{Problem, compared};
+use crate::chance::{moments, two_errors};
 use crate::{Effort, Trial, TrialError};
 
 const REFERENCE: &str = include_str!("../../../data/ns3-lostack.csv");

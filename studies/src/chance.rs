@@ -1,15 +1,15 @@
-//! Means over runs with different seeds, and the part of a difference to ns-3 that chance explains.
+//! Means over runs with different seeds, and the part of a difference to a reference that chance explains.
 
 /// Mean of a figure over runs, and the variance of one run.
-pub(super) fn moments<R>(runs: &[R], of: impl Fn(&R) -> f64) -> (f64, f64) {
+pub(crate) fn moments<R>(runs: &[R], of: impl Fn(&R) -> f64) -> (f64, f64) {
     let count = runs.len() as f64;
     let mean = runs.iter().map(&of).sum::<f64>() / count;
     let squares: f64 = runs.iter().map(|run| (of(run) - mean) * (of(run) - mean)).sum();
     (mean, squares / (count - 1.0).max(1.0))
 }
 
-/// Two standard errors of the difference to the mean of `theirs` runs of ns-3, which differ as much as those here.
-pub(super) fn two_errors<R>(runs: &[R], theirs: u32, of: impl Fn(&R) -> f64) -> f64 {
+/// Two standard errors of the difference to the mean of `theirs` runs of the reference, which differ as much as those here.
+pub(crate) fn two_errors<R>(runs: &[R], theirs: u32, of: impl Fn(&R) -> f64) -> f64 {
     2.0 * (moments(runs, of).1 * (1.0 / f64::from(theirs.max(1)) + 1.0 / runs.len() as f64)).sqrt()
 }
 
