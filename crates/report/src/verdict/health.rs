@@ -70,7 +70,7 @@ fn collisions(comparison: &Comparison) -> Option<Finding> {
     Some(finding(COLLISIONS, &names, sentence))
 }
 
-/// Names of all stations, in order of appearance.
+/// Names of all stations, in order of appearance; runs that have the same ones have them in these places.
 fn stations(comparison: &Comparison) -> Vec<String> {
     let mut known = BTreeSet::new();
     let all = comparison.schemes.iter().flat_map(SchemeRuns::summaries).flat_map(|run| &run.stations);
@@ -81,15 +81,26 @@ pub(super) fn of_station(
     name: &str,
     value: impl Fn(&StationSummary) -> Option<f64>,
 ) -> impl Fn(&Summary) -> Option<f64> {
-    move |summary| summary.stations.iter().find(|station| station.name == name).and_then(&value)
+    at_station((0, name), value)
+}
+
+/// The same of a station that is likely in a place.
+fn at_station(
+    (place, name): (usize, &str),
+    value: impl Fn(&StationSummary) -> Option<f64>,
+) -> impl Fn(&Summary) -> Option<f64> {
+    move |summary| {
+        let likely = summary.stations.get(place).filter(|station| station.name == name);
+        likely.or_else(|| summary.stations.iter().find(|station| station.name == name)).and_then(&value)
+    }
 }
 
 fn retries(comparison: &Comparison) -> Option<Finding> {
     let all = stations(comparison);
     let (mut poor, mut schemes) = (Vec::new(), Vec::new());
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
-    for station in all {
-        let value = of_station(&station, |station| station.retry_rate);
+    for (place, station) in all.into_iter().enumerate() {
+        let value = at_station((place, &station), |station| station.retry_rate);
         if let Some((names, least, most)) = above(comparison, RETRIES.threshold, value) {
             poor.push(station);
             (low, high) = (low.min(least), high.max(most));
@@ -109,15 +120,18 @@ fn retries(comparison: &Comparison) -> Option<Finding> {
 
 fn slow_station(comparison: &Comparison) -> Vec<Finding> {
     let names = stations(comparison);
-    let rate = |scheme, name: &str| median(scheme, of_station(name, |station| station.mean_phy_rate_mbps));
-    let fastest = |scheme| names.iter().filter_map(|name| rate(scheme, name)).fold(0.0, f64::max);
+    let rate = |scheme, (place, name): (usize, &String)| {
+        median(scheme, at_station((place, name), |station| station.mean_phy_rate_mbps))
+    };
+    let all = || names.iter().enumerate();
+    let fastest = |scheme| all().filter_map(|named| rate(scheme, named)).fold(0.0, f64::max);
     let fastest: Vec<f64> = comparison.schemes.iter().map(fastest).collect();
     let mut findings: Vec<Finding> = Vec::new();
-    for station in &names {
+    for (place, station) in all() {
         let (mut schemes, mut sentence) = (Vec::new(), String::new());
         for (scheme, fastest) in comparison.schemes.iter().zip(fastest.iter().copied()) {
-            let airtime = median(scheme, of_station(station, |station| Some(station.airtime_share)));
-            if let (Some(airtime), Some(own)) = (airtime, rate(scheme, station))
+            let airtime = median(scheme, at_station((place, station), |station| Some(station.airtime_share)));
+            if let (Some(airtime), Some(own)) = (airtime, rate(scheme, (place, station)))
                 && 100.0 * airtime >= SLOW_STATION.threshold
                 && own < fastest / 2.0
             {
@@ -230,9 +244,10 @@ fn never_sends(comparison: &Comparison) -> Option<Finding> {
 fn singles(comparison: &Comparison) -> Option<Finding> {
     /// Least airtime of a station whose aggregates say something.
     const AIRTIME: f64 = 0.05;
-    for station in stations(comparison) {
-        let value =
-            of_station(&station, |station| station.mean_ampdu.filter(|_| station.airtime_share >= AIRTIME));
+    for (place, station) in stations(comparison).into_iter().enumerate() {
+        let value = at_station((place, &station), |station| {
+            station.mean_ampdu.filter(|_| station.airtime_share >= AIRTIME)
+        });
         let means: Vec<(String, f64)> = comparison
             .schemes
             .iter()
