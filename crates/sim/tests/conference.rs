@@ -175,7 +175,7 @@ fn each_rule_for_the_rate_carries_a_session_and_a_fixed_rate_adapts_to_nothing()
         // Two cameras of 10 Mb/s each, and the own one, in half of the link at most. Rules of streaming software keep to their ways: bounds
         // around the first rate, steps of seconds.
         let wide = with(name, "0 80\n").mean_down();
-        let least = if ["gcc", "fixed", "wivrn"].contains(name) { 15.0 } else { 0.1 };
+        let least = if ["gcc", "fixed", "wivrn"].contains(name) { 15.0 } else { 0.01 };
         assert!((least..20.1).contains(&wide), "{name}: {wide}");
     }
     let narrow = ["gcc", "fixed"].map(|rule| with(rule, "0 9\n").mean_down());
