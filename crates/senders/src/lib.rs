@@ -6,6 +6,7 @@
 //! | [`congestion`] | window control of TCP: CUBIC, Reno, BBR, and the trait for others |
 //! | [`rtp`] | real-time media: Google congestion control, forward error correction, retransmission on request |
 //! | [`allocation`] | low-delay rate allocation from the aggregation level that receivers see |
+//! | [`bitrate`] | the bitrate of a stream that another program sends |
 //! | [`stream`] | the two ends of an application's stream under that allocation: feedback, pacing, reasons |
 //! | [`diagnosis`] | why a program stutters, from round trips and counters of its machine |
 //! | [`conference`] | bitrates of a conference over a forwarding server: Plum and its comparison schemes |
@@ -47,6 +48,7 @@
 //! `examples/allocated_rates.rs` lets reports of two stations steer their rates.
 
 pub mod allocation;
+pub mod bitrate;
 pub mod conference;
 pub mod congestion;
 pub mod diagnosis;
