@@ -12,10 +12,9 @@ pub(super) fn read(text: &str, name: &str) -> Result<Measured, FormatError> {
         |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
     let (tool, path) = match &trace {
         Trace::Bandwidth(trace) => {
-            let rates: Vec<f64> = trace.rates().iter().map(|rate| rate.as_bps() as f64 / 1e6).collect();
             let losses: Vec<f64> = trace.beside().losses.iter().map(|loss| loss.max(0.0)).collect();
             let path = Path {
-                link: Some(link("bandwidth", "csv", mean(&rates))),
+                link: Some(link("bandwidth", "csv", Some(trace.mean().as_mbps_f64()))),
                 round_trips: trace.beside().round_trips.iter().copied().filter(|trip| *trip > 0.0).collect(),
                 loss: mean(&losses),
                 seconds: trace.length().as_secs_f64(),

@@ -75,7 +75,7 @@ fn hairpin_has_round_trips_and_losses_beside_bandwidth() {
         panic!("a path")
     };
     assert_eq!(path.round_trips, [14.0, 28.5, 7.0]);
-    assert_eq!(path.link.as_ref().and_then(|link| link.mean), Some(20.0));
+    assert_eq!(path.link.as_ref().and_then(|link| link.mean), Some(15.0));
     assert!((path.loss.expect("losses") - 0.1 / 3.0).abs() < 1e-9);
 }
 
@@ -88,8 +88,17 @@ fn tables_of_pandas_and_r_count_their_rows() {
         let Content::Path(path) = read(text.as_bytes(), "x.csv").expect("a trace").content else {
             panic!("a path")
         };
-        assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(10.0), 0.5), "{text}");
+        assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(5.0), 0.5), "{text}");
     }
+}
+
+#[test]
+fn a_rate_counts_for_as_long_as_it_holds() {
+    let text = "time,bandwidth\n0,10\n1,1000\n2,10\n100,10\n";
+    let Content::Path(path) = read(text.as_bytes(), "x.csv").expect("a trace").content else {
+        panic!("a path")
+    };
+    assert_eq!((path.link.and_then(|link| link.mean), path.seconds), (Some(19.9), 100.0));
 }
 
 /// Packets and bytes of each direction of each conversation.

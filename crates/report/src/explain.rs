@@ -28,6 +28,8 @@ pub struct Around {
 pub struct Waited {
     /// That time.
     pub span: Span,
+    /// Whether it ends with a transmission.
+    pub is_sent: bool,
     /// Transmission opportunities in it, the most airtime first.
     pub ways: Vec<OnAir>,
     /// The part of it in which there were several at once: collisions, and transmissions out of each other's reach.
@@ -57,7 +59,8 @@ impl Waited {
         txops: impl Iterator<Item = Result<TxopRow, E>>,
     ) -> Result<Option<Self>, E> {
         let from = hops.first().map_or(row.enqueued, |hop| hop.enqueued);
-        let until = if row.first_tx == Instant::MAX { row.completed } else { row.first_tx };
+        let is_sent = row.first_tx != Instant::MAX;
+        let until = if is_sent { row.first_tx } else { row.completed };
         if from >= until || until == Instant::MAX {
             return Ok(None);
         }
@@ -94,16 +97,14 @@ impl Waited {
         let on_air = |((from, to), (txops, airtime))| OnAir { from, to, txops, airtime };
         let mut ways: Vec<OnAir> = ways.into_iter().map(on_air).collect();
         ways.sort_by_key(|way| std::cmp::Reverse(way.airtime));
-        Ok(Some(Self { span: until - from, ways, overlap, rest }))
+        Ok(Some(Self { span: until - from, is_sent, ways, overlap, rest }))
     }
 
     fn text(&self, info: &RunInfo, is_piped: bool) -> String {
         let name = |number: u16| RunInfo::name(&info.transmitters, usize::from(number));
+        let until = if self.is_sent { "that first transmission" } else { "it was dropped" };
         let (place, turn) = if is_piped { ("pipe", "turn") } else { ("air", "TXOP") };
-        let mut text = format!(
-            "\nOn the {place} in the {} before that first transmission:\n\n",
-            milliseconds(self.span)
-        );
+        let mut text = format!("\nOn the {place} in the {} before {until}:\n\n", milliseconds(self.span));
         let mut line = |what: &str, count: Option<u64>, time: Span| {
             let share = time.as_nanos() as f64 / self.span.as_nanos().max(1) as f64;
             let count = count.map_or(String::new(), |count| {

@@ -155,13 +155,19 @@ fn nearest<'a>(all: &[&'a Judged]) -> Option<&'a Judged> {
 /// Words on demands that are kept: the one that comes nearest to being missed.
 fn kept(judged: &Judged) -> Option<String> {
     let ratio = |demand: &DemandResult| demand.measured_ms.unwrap_or(0.0) / demand.demanded_ms;
-    let nearest = judged.demands.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
-    let about = if judged.keeping == Some(Keeping::About) { "about " } else { "" };
+    let about = judged.demands.iter().filter(|demand| demand.keeping == Keeping::About);
+    let (abouts, all_about) =
+        (about.clone().count(), judged.demands.iter().all(|demand| demand.keeping == Keeping::About));
+    let uncertain = if abouts == 0 { judged.demands.iter().collect() } else { about.collect::<Vec<_>>() };
+    let nearest = uncertain.into_iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
     let measured = format!("{} of {} ms", number(nearest.measured_ms?), nearest.demanded_ms);
-    Some(if judged.demands.len() == 1 {
-        format!("{} {about}keeps its demand, {measured}", nearest.flow)
-    } else {
-        format!("{} are {about}kept, nearest {} with {measured}", all(&judged.demands), nearest.flow)
+    let words = if all_about { "about " } else { "" };
+    Some(match judged.demands.len() {
+        1 => format!("{} {words}keeps its demand, {measured}", nearest.flow),
+        _ if abouts > 0 && !all_about => {
+            format!("{} are kept, {} only about: {measured}", all(&judged.demands), nearest.flow)
+        }
+        _ => format!("{} are {words}kept, nearest {} with {measured}", all(&judged.demands), nearest.flow),
     })
 }
 
@@ -407,11 +413,8 @@ mod tests {
     #[test]
     fn the_demand_decides_and_not_the_deadlines_of_frames() {
         let late = |name: &str, p95, download, share| made(name, p95, download).stalls("vr", share);
-        let all = vec![
-            late("linux", 30.0, 100.0, 0.6),
-            late("pie", 18.0, 99.0, 0.6),
-            late("law", 9.0, 50.0, 0.1),
-        ];
+        let all =
+            vec![late("linux", 30.0, 100.0, 0.6), late("pie", 18.0, 99.0, 0.6), late("law", 9.0, 50.0, 0.1)];
         assert_eq!(scheme(all).0.as_deref(), Some("pie"));
         let all = vec![late("linux", 30.0, 100.0, 0.6), late("codel", 40.0, 100.0, 0.3)];
         assert_eq!(scheme(all).0.as_deref(), Some("linux"));
@@ -439,6 +442,15 @@ mod tests {
         let choice = chosen(&compared([linux, pie].concat(), "vr", "linux"));
         assert_eq!(choice.scheme.as_deref(), Some("pie"), "{}", choice.sentence);
         assert!(choice.lines.iter().any(|one| one == "Also linux (about) keeps the demand."));
+    }
+
+    #[test]
+    fn of_two_demands_the_one_that_is_about_kept_is_named() {
+        let seeds = [16.0, 19.0, 22.0].into_iter().zip(1..);
+        let runs = seeds.map(|(p95, seed)| Made::new("linux", seed).vr(p95, 0.5).uplink(5.0));
+        let pie = (1..4).map(|seed| Made::new("pie", seed).vr(90.0, 0.5).uplink(5.0));
+        let sentence = scheme(runs.chain(pie).collect()).1;
+        assert_eq!(sentence, "Keep linux: both demands are kept, vr only about: 19.0 of 20 ms.");
     }
 
     #[test]

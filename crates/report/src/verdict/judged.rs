@@ -91,8 +91,7 @@ pub(super) fn named(comparison: &Comparison, chosen: &Judged) -> Vec<String> {
     let mut lines = Vec::new();
     let costs: Vec<String> = chosen.costs.iter().filter(|cost| cost.is_named()).map(Cost::text).collect();
     if costs.len() > 1 {
-        let base = comparison.baseline.as_deref().unwrap_or_default();
-        lines.push(format!("Goodput lost against {base}: {}.", listed(&costs, 2 * MOST_NAMES)));
+        lines.push(format!("Its costs: {}.", listed(&costs, 2 * MOST_NAMES)));
     }
     let scheme = comparison.schemes.iter().find(|scheme| scheme.name == chosen.scheme);
     let later = scheme.map(|scheme| cost::later(comparison, scheme, spared(comparison))).unwrap_or_default();

@@ -64,8 +64,8 @@ pub struct Place {
     pub(super) flow: String,
     /// Its number in the scenario.
     pub(super) number: u32,
-    /// The rate at which it begins.
-    start_rate: String,
+    /// The rate at which it begins, in the shipped places, which rules that take no reports keep; in others they keep that of the flow.
+    start_rate: Option<String>,
 }
 
 impl Place {
@@ -105,7 +105,7 @@ impl Place {
             changes,
             flow: String::new(),
             number: 0,
-            start_rate: String::new(),
+            start_rate: None,
         };
         let Opened { name: short, scenario } = place.opened(&[])?;
         let (number, flow, stream) = subject(&scenario).ok_or_else(|| {
@@ -116,7 +116,7 @@ impl Place {
         })?;
         place.flow = flow;
         place.number = number;
-        place.start_rate = stream;
+        place.start_rate = known.is_some().then_some(stream);
         place.meaning = known.map_or_else(|| scenario.title.clone(), |(_, meaning, _)| (*meaning).to_owned());
         if known.is_none() {
             place.name = short;
@@ -131,8 +131,7 @@ impl Place {
         Opened::by_name(&self.source, &Overrides::from_pairs(&pairs))
     }
 
-    /// The scenario with the stream under a rule; one that takes no reports keeps the rate at which the others begin. Without a rule the
-    /// stream sends next to nothing.
+    /// The scenario with the stream under a rule. Without a rule the stream sends next to nothing.
     pub(super) fn under(&self, rule: Option<&str>, duration: Option<&str>) -> Result<Opened, RunsError> {
         let key = |name: &str| format!("flow.{}.{name}", self.flow);
         let mut changes = vec![(key("congestion"), rule.unwrap_or("fixed").to_owned())];
@@ -140,7 +139,7 @@ impl Place {
             let quiet = [("rate", "10 kbit/s"), ("fps", "1"), ("fec", "none")];
             changes.extend(quiet.map(|(name, value)| (key(name), value.to_owned())));
         } else if rule.is_some_and(|rule| CONSTANT.contains(&rule)) {
-            changes.push((key("rate"), self.start_rate.clone()));
+            changes.extend(self.start_rate.clone().map(|rate| (key("rate"), rate)));
         }
         changes.extend(duration.map(|duration| ("duration".to_owned(), duration.to_owned())));
         let pairs: Vec<(&str, &str)> =
@@ -179,6 +178,20 @@ mod tests {
             .filter(|rule| CONSTANT.contains(rule))
             .collect();
         assert_eq!(constant.len(), CONSTANT.len());
+    }
+
+    #[test]
+    fn a_constant_rule_keeps_the_rate_of_a_scenario_of_ones_own() {
+        let rate = |name: &str| {
+            let opened = Place::open(name).expect(name).under(Some("wivrn"), None).expect(name);
+            let rates = opened.scenario.flows.iter().filter_map(|flow| match &flow.traffic {
+                Traffic::Rtc(stream) => Some(stream.rate.as_mbps_f64()),
+                _ => None,
+            });
+            rates.fold(0.0, f64::max)
+        };
+        // Of the shipped stream, whose highest rate is above that, the others begin with 20.
+        assert_eq!((rate("cloud-gaming"), rate("calm")), (10.0, 20.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airbound_control::queue::Demand;
 use airbound_record::{Fate, PacketRow, TxopRow};
 use airbound_scenario::{
-    Absence, ChannelSpec, Direction, Edca, Flow, Position, Scenario, ScenarioError, Scheme,
+    Absence, ChannelSpec, Direction, Edca, Flow, Position, Scenario, ScenarioError, Scheme, Traffic,
 };
 use airbound_sim::{Event, Events, Observer, Run};
 use airbound_units::{BitRate, Instant, Span};
@@ -47,6 +47,8 @@ pub(super) struct Measured {
     pub(super) latencies: Vec<Span>,
     /// Payload that arrived, of that rate.
     pub(super) goodput: BitRate,
+    /// Payload that a sender which adapts its rate sent; `None` of others, which lose what they do not send.
+    pub(super) sent: Option<BitRate>,
     /// Share of time of its exchanges, with AIFS and the mean backoff of an idle channel.
     pub(super) load: f64,
     /// Median PHY rate of its exchanges; zero without any.
@@ -95,9 +97,12 @@ pub(super) fn play(
     let measured = asked.iter().zip(heard.latencies).map(|((subject, ..), mut latencies)| {
         latencies.sort_unstable();
         let summary = outcome.summary.flows.iter().find(|summary| summary.name == subject.flow.name);
-        let goodput = summary.map_or(0.0, |summary| summary.goodput_mbps);
+        let rate = |mbps: f64| BitRate::from_bps((mbps * 1e6) as u64);
+        let goodput = rate(summary.map_or(0.0, |summary| summary.goodput_mbps));
+        let adapts = matches!(subject.flow.traffic, Traffic::Rtc(_));
+        let sent = summary.filter(|_| adapts).map(|summary| rate(summary.offered_mbps));
         let (load, phy_rate) = heard.air.share(subject.number, scenario.duration);
-        Measured { latencies, goodput: BitRate::from_bps((goodput * 1e6) as u64), load, phy_rate }
+        Measured { latencies, goodput, sent, load, phy_rate }
     });
     Ok(measured.collect())
 }

@@ -232,7 +232,10 @@ impl<'a> Model<'a> {
             let scale = scales.get(place).copied().unwrap_or(1.0);
             let offered = wanted.rate.as_bps() as f64 * scale;
             let goodput: f64 = of().map(|measured| measured.goodput.as_bps() as f64).sum();
-            let delivered = goodput / count / offered.max(1.0);
+            let sent: Option<f64> =
+                of().map(|measured| Some(measured.sent?.as_bps() as f64)).sum::<Option<f64>>();
+            let sent = sent.map_or(offered, |sent| sent / count);
+            let delivered = goodput / count / sent.max(1.0);
             let load = of().map(|measured| measured.load).sum::<f64>() / count;
             let share = wanted.demand.percentile.min(HIGHEST_PERCENTILE) / 100.0;
             let latency = percentile(&mut latencies, share).map_or(f64::INFINITY, Span::as_secs_f64);
