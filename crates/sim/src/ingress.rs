@@ -442,7 +442,7 @@ mod tests {
         let seen =
             |(at, packet): (Instant, Packet)| (at, packet.flow, packet.number, packet.sent, packet.enqueued);
         for (other, most, expected) in
-            [(None, 99, 13), (None, 5, 5), (Some(1_000_000), 99, 12), (Some(3), 99, 0)]
+            [(None, 99, 13), (None, 5, 5), (Some(1_000_000), 99, 12), (Some(3), 99, 2), (Some(7), 99, 0)]
         {
             let (mut together, mut single) = (make(other), make(other));
             // The other source sends at 0, too.
