@@ -18,6 +18,8 @@ pub(crate) struct MediaPacket {
     pub(crate) sequence: u64,
     /// The frame that it belongs to.
     pub(crate) frame: u64,
+    /// The number after that of the coded frame before it: frames between were left out, and nothing depends on them.
+    pub(crate) since: u64,
     /// The number of the frame's first packet.
     pub(crate) first: u64,
     /// Number of packets of the frame.
@@ -49,6 +51,8 @@ pub(crate) trait Assembly: Debug + Send {
 #[derive(Debug, Clone)]
 pub(super) struct Partial {
     pub(super) is_key: bool,
+    /// As in [`MediaPacket`].
+    since: u64,
     /// The number of its first packet, and how many it has.
     pub(super) first: u64,
     of: u32,
@@ -60,8 +64,8 @@ pub(super) struct Partial {
 impl Partial {
     /// The frame of a packet, before that packet.
     pub(super) const fn of(packet: &MediaPacket) -> Self {
-        let MediaPacket { is_key, first, of, .. } = *packet;
-        Self { is_key, first, of, known: BTreeSet::new(), recovered: 0, retransmitted: 0 }
+        let MediaPacket { is_key, since, first, of, .. } = *packet;
+        Self { is_key, since, first, of, known: BTreeSet::new(), recovered: 0, retransmitted: 0 }
     }
 
     /// Takes a packet; `false` if it has it already. The frame's completion is appended to `events`.
@@ -127,12 +131,14 @@ impl Frames {
 
     /// Decodes all frames that can be decoded.
     fn decode(&mut self, events: &mut Vec<FrameEvent>) {
-        while let Some(frame) = self.waiting.get(&self.next).filter(|frame| frame.is_complete()) {
-            self.passed = frame.end();
-            self.waiting.remove(&self.next);
-            events.push(FrameEvent::Decoded { frame: self.next });
-            self.next += 1;
-            self.asked = None;
+        while let Some((frame, partial)) = self.waiting.first_key_value() {
+            if !partial.is_complete() || partial.since > self.next {
+                break;
+            }
+            let (frame, passed) = (*frame, partial.end());
+            self.waiting.remove(&frame);
+            events.push(FrameEvent::Decoded { frame });
+            (self.next, self.passed, self.asked) = (frame + 1, passed, None);
         }
     }
 
@@ -170,7 +176,8 @@ impl Assembly for Frames {
         while self.waiting.len() > MOST_WAITING {
             self.waiting.pop_first();
         }
-        let is_blocked = self.waiting.range(self.next + 1..).next().is_some();
+        let oldest = self.waiting.first_key_value();
+        let is_blocked = self.waiting.len() > 1 || oldest.is_some_and(|(_, frame)| frame.since > self.next);
         if !is_blocked {
             self.blocked = None;
         } else if self.blocked.is_none() || matches!(events.last(), Some(FrameEvent::Decoded { .. })) {
@@ -208,8 +215,10 @@ mod tests {
         let mut events = Vec::new();
         let known = frames.waiting.get(&frame).map_or(0, |partial| partial.known.len() as u64);
         let first = 2 * frame;
-        let packet =
-            MediaPacket { sequence: first + known, frame, first, of: 2, is_key: frame.is_multiple_of(10) };
+        let is_key = frame.is_multiple_of(10);
+        // Frame 24 is left out.
+        let since = if frame == 25 { 24 } else { frame };
+        let packet = MediaPacket { sequence: first + known, frame, since, first, of: 2, is_key };
         frames.on_packet(at(millis), &packet, way, &mut events);
         events
     }
@@ -249,10 +258,20 @@ mod tests {
         assert_eq!(frames.next_deadline(), Some(at(760)));
         assert!(frames.asks_for_key_frame(at(760), false));
         push(&mut frames, 800, 10, FIRST);
-        let events = push(&mut frames, 801, 10, FIRST);
+        let mut events = push(&mut frames, 801, 10, FIRST);
         let rest = [FrameEvent::GivenUp { first: 1, next: 10 }, FrameEvent::Decoded { frame: 10 }];
         assert_eq!((events[0], &events[1..]), (complete(10, 0, 0, FIRST), &rest[..]));
         assert_eq!((frames.next, frames.passed(), frames.next_deadline()), (11, 22, None));
+        // A frame that was left out is not waited for.
+        for (millis, frame) in
+            (20..26).filter(|frame| *frame != 24).zip(20_u64..).map(|(frame, at)| (900 + at, frame))
+        {
+            for _ in 0..2 {
+                events = push(&mut frames, millis, frame, FIRST);
+            }
+        }
+        assert_eq!(events.last(), Some(&FrameEvent::Decoded { frame: 25 }));
+        assert_eq!((frames.next, frames.next_deadline()), (26, None));
         // Packets of earlier frames are useless.
         assert!(push(&mut frames, 900, 1, FIRST).is_empty());
     }

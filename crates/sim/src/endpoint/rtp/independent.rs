@@ -86,7 +86,8 @@ mod tests {
         let mut frames = IndependentFrames::new(SECOND * 2);
         let mut push = |seconds: u64, frame: u64, index: u64| {
             let (first, mut events) = (2 * frame, Vec::new());
-            let packet = MediaPacket { sequence: first + index, frame, first, of: 2, is_key: true };
+            let packet =
+                MediaPacket { sequence: first + index, frame, since: frame, first, of: 2, is_key: true };
             frames.on_packet(Instant::ZERO + SECOND * seconds, &packet, PacketWay::FirstTime, &mut events);
             (events, frames.passed())
         };

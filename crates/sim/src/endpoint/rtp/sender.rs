@@ -109,6 +109,7 @@ impl RtpSender {
     pub(crate) fn write(&mut self, now: Instant, frame: Written) -> (u32, ByteCount) {
         let packets = frame.size.as_u64().div_ceil(self.payload.as_u64()).max(1);
         let (first, mut sent) = (self.sequence, ByteCount::ZERO);
+        let since = self.coded.back().map_or(frame.number, |(before, _)| before + 1);
         self.coded.push_back((frame.number, now));
         if self.coded.len() > FRAMES {
             self.coded.pop_front();
@@ -119,6 +120,7 @@ impl RtpSender {
             let packet = MediaPacket {
                 sequence: self.sequence,
                 frame: frame.number,
+                since,
                 first,
                 of: packets as u32,
                 is_key: frame.is_key,
