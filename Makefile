@@ -8,7 +8,7 @@
 # `static`, `wheel` and `capi` are for others, and optimise at link time.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz fuzz-merge lint fmt deb static capi room room-test room-browsers
+.PHONY: help demo build install test long docs reference python wheel bench instructions explore fuzz fuzz-merge lint fmt deb static capi room room-test room-browsers room-peers
 
 CARGO ?= cargo
 LOCKED ?=
@@ -135,6 +135,9 @@ room-test: ## tests the room; it needs OpenSSL
 
 room-browsers: room ## tests the room with two Chromiums; SKIPPED without chromium and npm
 	@crates/room/tests/browsers/run.sh target/debug/airbound-room
+
+room-peers: room ## tests the room with clients of six kinds; those that cannot be installed are SKIPPED (ARGS="pion": only that)
+	@crates/room/tests/peers/run.sh target/debug/airbound-room $(ARGS)
 
 static: ## builds static programs for x86_64, aarch64 and armv7 into target/static (PROCESSORS="aarch64": only that)
 	@scripts/require.sh cargo linker crates

@@ -322,6 +322,9 @@ impl Session {
                     if let Some(peer) = self.peers.get_mut(&id) {
                         peer.connected = true;
                     }
+                    // Its first picture does not wait for the interval's end.
+                    self.show(id);
+                    self.want(id);
                 }
                 Event::ChannelOpen(channel, _) => {
                     if let Some(peer) = self.peers.get_mut(&id) {

@@ -240,6 +240,14 @@ fn a_publisher_and_a_player_meet_begin_ice_anew_and_leave() {
     assert_eq!(room.patch(&session, Some(&format!("\"x\", {new}")), &body).status, 204);
     player.play(&mut publisher, 100);
 
+    // A token of another room is none of this session.
+    let other = format!("Bearer {}", room.web.token("red", Role::Guest, Duration::from_secs(60)));
+    for (method, kind) in [("DELETE", SDP), ("PATCH", FRAGMENT)] {
+        let headers = [("authorization", other.as_str()), ("content-type", kind), ("if-match", "*")];
+        let foreign = room.web.route(&request(method, &session, &headers, &own));
+        assert_eq!((foreign.status, text(&foreign)), (404, "this session is gone"), "{method}");
+    }
+    assert_eq!(room.names(), ["camera", "tv"]);
     // A tag says nothing where none is needed.
     let end = |session: &str| room.ask("DELETE", session, &[("if-match", "\"other\"")], "").status;
     assert_eq!([end(&session), end(&session)], [200, 404]);

@@ -21,8 +21,10 @@ impl Session {
         self.left.retain(|(.., at)| now.saturating_duration_since(*at) < RESUME);
         let past = |since: Instant, time: Duration| now.saturating_duration_since(since) > time;
         let gone = |peer: &Peer| {
-            if !peer.rtc.is_alive() {
+            if !peer.rtc.is_alive() && peer.connected {
                 Some("left: the connection has ended")
+            } else if !peer.rtc.is_alive() {
+                Some("left: its handshake failed; certificates are of RSA, or of P-256, P-384 or P-521")
             } else if peer.lost.is_some_and(|at| past(at, GRACE)) {
                 Some("left: nothing arrives any more")
             } else if !peer.connected && past(peer.joined, JOIN_DEADLINE) {
@@ -267,7 +269,9 @@ impl Session {
     }
 
     fn forward(&mut self, viewer: ClientId, source: ClientId, layer: Option<u8>) {
-        let slots = self.peers.get_mut(&viewer).map(|peer| peer.slots.as_mut_slice()).unwrap_or_default();
+        let Some(peer) = self.peers.get_mut(&viewer) else { return };
+        let connected = peer.connected;
+        let slots = &mut peer.slots;
         let Some(slot) = slots.iter_mut().find(|slot| slot.source == Some(source)) else { return };
         let before = slot.wanted;
         slot.wanted = layer;
@@ -276,7 +280,7 @@ impl Session {
             slot.current = None;
             slot.continuity.stop();
         }
-        if let Some(layer) = layer {
+        if let Some(layer) = layer.filter(|_| connected) {
             self.ask_key(source, layer);
         }
         let size =
@@ -297,6 +301,7 @@ impl Session {
             .peers
             .get(&id)
             .into_iter()
+            .filter(|peer| peer.connected)
             .flat_map(|peer| &peer.slots)
             .filter(|slot| slot.wanted != slot.current)
             .filter_map(|slot| Some((slot.source?, slot.wanted?)))

@@ -115,7 +115,8 @@ impl Session {
             Some(Err(_)) => return,
         };
         let mut refused = 0;
-        for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id) {
+        // A key frame before the handshake's end would be lost.
+        for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id && viewer.connected) {
             let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
             let Some(number) = slot.number(codec) else { continue };
             if slot.current != Some(layer) {
