@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/link-targets.sh
-# Compares all arrivals in all places of airbound-link as WebAssembly, run by node, with those of this machine. Without node or rustup's
-# target the step is SKIPPED.
+# Compares all arrivals in all places of airbound-link as WebAssembly, run by node, and on aarch64, run by qemu-aarch64 (qemu-user), with
+# those of this machine. Without the runner or rustup's target a comparison is SKIPPED.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=wasm32-wasip1
-command -v node >/dev/null || { echo "SKIPPED: node is missing"; exit 0; }
-rustup target add "$target" >/dev/null 2>&1 || { echo "SKIPPED: rustup has no target $target here"; exit 0; }
 
 # A package of its own: libraries of our tests do not build there.
 folder=$(mktemp -d)
@@ -34,8 +31,20 @@ const wasi = new WASI({ version: "preview1" });
 const module = await WebAssembly.compile(await readFile(process.argv[2]));
 wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
 END
-cargo build --quiet --manifest-path "$folder/Cargo.toml" --target "$target" --target-dir target/wasm
-cargo run --quiet --locked --package airbound-link --example digest >"$folder/here.txt"
-node --no-warnings "$folder/run.mjs" "target/wasm/$target/debug/digest.wasm" >"$folder/there.txt"
-diff "$folder/here.txt" "$folder/there.txt"
-echo "$(wc -l <"$folder/here.txt") places have the same arrivals as WebAssembly and here"
+
+# Target, its program's ending, and how to run it.
+compare() {
+    local target=$1 ending=$2
+    shift 2
+    command -v "$1" >/dev/null || { echo "SKIPPED: $1 is missing, which runs $target"; return 0; }
+    rustup target add "$target" >/dev/null 2>&1 || { echo "SKIPPED: rustup has no target $target here"; return 0; }
+    cargo build --quiet --manifest-path "$folder/Cargo.toml" --target "$target" --target-dir target/elsewhere
+    [ -s "$folder/here.txt" ] || cargo run --quiet --locked --package airbound-link --example digest >"$folder/here.txt"
+    "$@" "target/elsewhere/$target/debug/digest$ending" >"$folder/there.txt"
+    diff "$folder/here.txt" "$folder/there.txt"
+    echo "$(wc -l <"$folder/here.txt") places have the same arrivals as $target and here"
+}
+# Rust brings a linker and musl for it.
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
+compare wasm32-wasip1 .wasm node --no-warnings "$folder/run.mjs"
+compare aarch64-unknown-linux-musl "" qemu-aarch64
