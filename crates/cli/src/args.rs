@@ -42,7 +42,7 @@ Examples:
   airbound check my.toml                         errors of a scenario, and its defaults
 
 reproduce, validate, lab demo and lab faults are commands of the program airbound-studies, relay of airbound-relay, \
-room and allocator of airbound-room: the one beside this program, else the one on PATH. lab, emulate, doctor, agent and relay exist on \
+room, allocator and bitrate of airbound-room: the one beside this program, else the one on PATH. lab, emulate, doctor, agent and relay exist on \
 Linux only.
 
 Exit codes:
@@ -124,6 +124,9 @@ pub(crate) enum Command {
     /// Decide bitrates of conferences for other servers, over lines of JSON
     #[command(disable_help_flag = true)]
     Allocator(Elsewhere),
+    /// Set the bitrate of a game streaming host beside it, and say why
+    #[command(disable_help_flag = true)]
+    Bitrate(Elsewhere),
     /// Keep latency demands on a Linux access point
     #[cfg(target_os = "linux")]
     #[command(subcommand)]

@@ -6,6 +6,7 @@
 //! | [`driver`] | one thread and one UDP socket for a room |
 //! | [`web`] | the page and its requests: tokens, origins, limits |
 //! | [`allocator`] | rooms behind lines of JSON, for servers of others |
+//! | [`bitrate`] | the bitrate of a host of games, set from beside it |
 //! | [`synthetic`] | participants without a browser, for tests and the demonstration |
 //! | [`runner`] | such participants of a running room, over its page |
 //! | [`link`] | a shaped half-duplex link |
@@ -15,6 +16,7 @@
 
 pub mod allocator;
 mod arrivals;
+pub mod bitrate;
 pub mod demo;
 pub mod driver;
 mod forward;

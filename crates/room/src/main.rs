@@ -1,4 +1,6 @@
-//! The program `airbound-room`, which `airbound room` and `airbound allocator` start.
+//! The program `airbound-room`, which `airbound room`, `airbound allocator` and `airbound bitrate` start.
+
+mod bitrate_command;
 
 use std::fs;
 use std::io::{self, Write};
@@ -34,6 +36,8 @@ enum Command {
     Room(RoomArgs),
     /// Decides for other servers: lines of JSON on a Unix socket or a loopback address
     Allocator(AllocatorArgs),
+    /// Sets the bitrate of a game streaming host beside it: Foundation Sunshine, Vibepollo
+    Bitrate(bitrate_command::BitrateArgs),
     /// Prints a token, signed with the secret of a file
     Token(TokenArgs),
     /// Runs synthetic participants of a running room, and prints what they received as JSON
@@ -190,6 +194,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Room(args) => room(&args),
         Command::Allocator(args) => allocator(&args),
+        Command::Bitrate(args) => bitrate_command::run(&args),
         Command::Token(args) => token(&args),
         Command::Synthetic(args) => synthetic(args),
     };
@@ -218,6 +223,11 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 fn read_secret(path: &Path) -> Result<Secret, String> {
+    read_private(path).map(|bytes| Secret::new(&bytes))
+}
+
+/// The bytes of a file that no other user can read: at least 16.
+fn read_private(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
     let mut file = fs::File::open(path).map_err(failed)?;
     #[cfg(unix)]
@@ -234,7 +244,7 @@ fn read_secret(path: &Path) -> Result<Secret, String> {
     if bytes.len() < 16 {
         return Err(format!("{} has {} bytes; a secret has at least 16", path.display(), bytes.len()));
     }
-    Ok(Secret::new(&bytes))
+    Ok(bytes)
 }
 
 fn token(args: &TokenArgs) -> Result<(), String> {
@@ -411,9 +421,11 @@ mod tests {
         let mut program = Cli::command();
         program.build();
         let sections = program.get_subcommands().map(|command| match command.get_name() {
-            // `airbound` starts these two.
-            name @ ("room" | "allocator") => reference::sections(&format!("airbound {name}"), command)
-                .replace("`airbound-room ", "`airbound "),
+            // `airbound` starts these.
+            name @ ("room" | "allocator" | "bitrate") => {
+                reference::sections(&format!("airbound {name}"), command)
+                    .replace("`airbound-room ", "`airbound ")
+            }
             "help" => String::new(),
             name => reference::sections(&format!("airbound-room {name}"), command),
         });

@@ -363,7 +363,7 @@ fn host_of(origin: &str) -> Option<&str> {
 }
 
 /// Whether a host, perhaps with a port, is a name of the loopback interface.
-fn is_loopback_name(host: &str) -> bool {
+pub(crate) fn is_loopback_name(host: &str) -> bool {
     let name = host
         .rsplit_once(':')
         .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))

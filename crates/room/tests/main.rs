@@ -1,6 +1,7 @@
 //! The tests of the room: one program, which links once.
 
 mod allocator;
+mod bitrate;
 mod clients;
 mod faults;
 mod h264;

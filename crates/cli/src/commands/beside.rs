@@ -1,5 +1,5 @@
 //! Commands of other programs: reproductions, validation and demonstrations are `airbound-studies`, the relay is `airbound-relay`,
-//! rooms and the allocator are `airbound-room`.
+//! rooms, the allocator and the bitrate of a host are `airbound-room`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(super) const RELAY: Program = Program {
     expects_command: false,
     remedy: "`make install` in the repository installs it",
 };
-/// Rooms and the allocator.
+/// Rooms, the allocator and the bitrate of a host of games.
 pub(super) const ROOM: Program = Program {
     name: "airbound-room",
     expects_command: true,

@@ -87,6 +87,7 @@ pub(crate) fn dispatch(cli: Cli, host: Host) -> Result<(), CliError> {
         Command::Allocator(allocator) => {
             beside::start(ROOM, &["allocator"], allocator.arguments, host, verbosity)
         }
+        Command::Bitrate(bitrate) => beside::start(ROOM, &["bitrate"], bitrate.arguments, host, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(lab) => lab::lab(lab, host, verbosity),
         #[cfg(target_os = "linux")]

@@ -60,6 +60,7 @@ fn the_relay_receives_arguments_alone_and_the_room_its_command_too() {
         ("airbound-relay", &["relay", "edge", "--dry-run"][..], "edge --dry-run"),
         ("airbound-room", &["room", "--demo"], "room --demo"),
         ("airbound-room", &["allocator", "--socket", "s"], "allocator --socket s"),
+        ("airbound-room", &["--json", "bitrate", "--least", "3"], "bitrate --json --least 3"),
     ] {
         let (folder, mut command) = alone();
         let missing = output(command.args(arguments));
