@@ -1,4 +1,9 @@
 //! The rule `vidaptive` against the crate that it follows, over the same bottleneck: bitrates over a step and under loss.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the crate counts by the standard library's instants; the first is any, and time advances from it"
+)]
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant as Wall};

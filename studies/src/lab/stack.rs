@@ -448,13 +448,16 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|entry| entry.name == flow)
 }
 
+/// A figure of a run.
+type Figure<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
+
 /// What one row compares.
 struct Reading<'a> {
     metric: String,
     unit: &'static str,
     /// Tolerance, a fraction of the kernel's value.
     tolerance: f64,
-    of: Box<dyn Fn(&Summary) -> Option<f64> + 'a>,
+    of: Figure<'a>,
 }
 
 impl Reading<'_> {

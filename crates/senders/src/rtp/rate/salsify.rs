@@ -172,7 +172,7 @@ mod tests {
         for frame in 0..30 {
             for packet in 0..4 {
                 let (sequence, millis) = (4 * frame + packet, 33 * frame + packet);
-                rule.on_frame_part(at(millis), FramePart { frame, packets: 4 });
+                rule.on_frame_part(at(millis), FramePart { frame, packets: 4, coded: at(33 * frame) });
                 rule.on_sent(at(millis), PacketSent { sequence, size: ByteCount::new(1400), probe: None });
                 let packets = vec![PacketResult { sequence, arrival: Some(at(millis + 5)) }];
                 rule.on_feedback(at(millis + 10), &TransportFeedback { packets });
