@@ -117,7 +117,7 @@ impl BandwidthTrace {
         self.steps.values()
     }
 
-    /// What was measured beside the bandwidth.
+    /// Columns beside the bandwidth.
     #[must_use]
     pub const fn beside(&self) -> &Beside {
         &self.beside
