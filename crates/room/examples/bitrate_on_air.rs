@@ -353,7 +353,7 @@ fn main() {
         row("airbound", start, &ours);
         for (name, begins) in rivals {
             row(name, start, &run(&mut *begins(start)));
-            let (start, met) = at_mean(ours.mean(), begins, &run);
+            let (start, met) = at_mean(ours.mean(), begins, run);
             row(name, start, &met);
         }
         if arguments.len() > 4 {
