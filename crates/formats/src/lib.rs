@@ -65,7 +65,7 @@ pub struct Link {
     pub trace: String,
     /// The ending of that file's name.
     pub ending: &'static str,
-    /// Its mean over the time up to its last line, in Mbit/s; `None` for signal-to-noise ratios.
+    /// Its mean over time in Mbit/s; `None` for signal-to-noise ratios.
     pub mean: Option<f64>,
 }
 
@@ -75,19 +75,20 @@ impl Link {
         let mut trace = "time,bandwidth\n".to_owned();
         let first = series.first()?.0;
         let mut last = f64::NEG_INFINITY;
-        // What the rates before the last carry, Mbit, and the last.
-        let (mut carried, mut rate_before) = (0.0, None);
+        // What is carried, Mbit: the last rate counts for the time of the one before.
+        let (mut carried, mut step, mut rate_before) = (0.0, 1.0, None);
         for (at, rate) in series.iter().filter(|(at, rate)| at.is_finite() && *rate >= 0.0) {
             let at = ((at - first) * 1e6).round() / 1e6;
             if at > last {
                 trace.push_str(&format!("{at},{rate:.3}\n"));
                 if let Some(before) = rate_before.replace(*rate) {
-                    carried += before * (at - last);
+                    step = at - last;
+                    carried += before * step;
                 }
                 last = at;
             }
         }
-        let mean = if last > 0.0 { carried / last } else { rate_before? };
+        let mean = (carried + rate_before? * step) / (last + step);
         (mean > 0.0).then(|| Self { of: of.to_owned(), trace, ending: "csv", mean: Some(mean) })
     }
 }

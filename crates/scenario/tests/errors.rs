@@ -217,7 +217,7 @@ fn real_time_video_is_checked() {
         &video("receive-window = \"1 MB\""),
         &["flow.stream.receive-window", "a flow of kind rtc has the keys"],
     );
-    check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"fixed\""]);
+    check(&video("congestion = \"cubic\""), &["flow.stream.congestion", "\"gcc\", \"moonlight\""]);
     let parameter = |text: &str| video(&format!("congestion = {{ kind = {text} }}"));
     check(&parameter("\"gcc\", max-rate = \"1 Mbit/s\""), &["flow.stream.congestion", "belongs to the flow"]);
     check(

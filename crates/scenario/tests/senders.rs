@@ -20,7 +20,7 @@ fn a_session_takes_each_sender_with_its_keys() {
         let scenario = Scenario::parse(&session(good), "test.toml", &Overrides::none()).expect(good);
         scenario.session.expect("a session").transport().expect(good);
     }
-    check(&session("\"tahoe\""), &["test.toml:3: session.congestion", "\"bbr\", \"gcc\", \"fixed\""]);
+    check(&session("\"tahoe\""), &["test.toml:3: session.congestion", "\"bbr\", \"gcc\", \"moonlight\""]);
     check(
         &session("{ kind = \"gcc\", start-rate = \"1 Mbit/s\" }"),
         &["session.congestion", "unknown key start-rate"],
