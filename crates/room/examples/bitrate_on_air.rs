@@ -159,7 +159,7 @@ impl Rule for Moonlight {
     }
 }
 
-/// What a stream met.
+/// The results of a stream.
 #[derive(Debug, Clone, Default)]
 pub struct Met {
     /// Frames sent, and those of them that were late or lost.

@@ -451,7 +451,7 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
 /// A figure of a run.
 type Figure<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
 
-/// What one row compares.
+/// The figure that a row compares.
 struct Reading<'a> {
     metric: String,
     unit: &'static str,

@@ -18,7 +18,7 @@ pub struct Host {
     client: String,
 }
 
-/// What a host says of itself.
+/// A host's own description.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Capabilities {
     /// Whether it decides itself.

@@ -54,7 +54,7 @@ pub struct Session {
     trouble: BTreeMap<Source, String>,
 }
 
-/// What a session needs.
+/// The options of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The host.

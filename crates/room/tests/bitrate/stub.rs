@@ -15,7 +15,7 @@ use openssl::rsa::Rsa;
 use openssl::ssl::{SslAcceptor, SslFiletype, SslMethod, SslVerifyMode};
 use openssl::x509::{X509, X509NameBuilder};
 
-/// How a host behaves.
+/// The behaviour of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Foundation Sunshine: decides itself, knows clients by name.

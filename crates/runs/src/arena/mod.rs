@@ -46,7 +46,7 @@ pub struct Standings {
     runs: usize,
 }
 
-/// What an entrant came to.
+/// The results of an entrant.
 #[derive(Debug, Clone)]
 struct Row {
     entrant: Entrant,

@@ -7,7 +7,7 @@
 
 use airbound_units::{BitRate, Instant, Span};
 
-use super::controller::{CALM, Feedback, Why};
+use super::feedback::{CALM, Feedback, Why};
 use super::way::Way;
 
 /// Reports so soon after a change tell of the queue before it.

@@ -32,6 +32,8 @@
 
 mod client;
 mod controller;
+mod feedback;
 mod way;
 
-pub use controller::{BitrateConfig, BitrateController, Change, Feedback, Why};
+pub use controller::{BitrateConfig, BitrateController, Change};
+pub use feedback::{Feedback, Why};

@@ -15,7 +15,7 @@ pub(super) struct Way {
     last: Option<(Instant, Span)>,
 }
 
-/// What a round trip says about the queue.
+/// The queue as a round trip shows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Queue {
     /// Time that a packet waits: the round trip less the least one.

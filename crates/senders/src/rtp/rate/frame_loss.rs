@@ -10,12 +10,13 @@ use super::ledger::News;
 const DELAY: Span = Span::from_secs(3);
 const TICK: Span = Span::from_secs(1);
 
-/// What the user prefers: it bounds the rate around the one that he set.
+/// The user's preference: it bounds the rate around the one that he set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Half to one and a half of the rate set, at least 5 Mb/s.
-    Quality,
+    #[serde(rename = "quality")]
+    HighQuality,
     /// 0.3 of the rate set, at least 3 Mb/s, to twice as much.
     #[default]
     Balanced,
@@ -27,7 +28,7 @@ impl Mode {
     /// Its bounds (`applyModePreset`; `abr::enable` has the same), within those of the flow.
     pub(super) fn bounds(self, of: &RateBounds) -> (BitRate, BitRate) {
         let (least, most) = match self {
-            Self::Quality => (of.start.mul_f64(0.5).max(BitRate::from_mbps(5)), of.start.mul_f64(1.5)),
+            Self::HighQuality => (of.start.mul_f64(0.5).max(BitRate::from_mbps(5)), of.start.mul_f64(1.5)),
             Self::Balanced => (of.start.mul_f64(0.3).max(BitRate::from_mbps(3)), of.start.mul_f64(2.0)),
             Self::LowLatency => (BitRate::from_mbps(2), of.start.mul_f64(1.2)),
         };

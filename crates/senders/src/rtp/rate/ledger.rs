@@ -1,4 +1,4 @@
-//! What reports say about packets and frames, for rules that count by frame or by round trip.
+//! Packets and frames as reports describe them, for rules that count by frame or by round trip.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -59,7 +59,7 @@ impl Moonlight {
     /// A second's decision, by the share of lost frames in percent.
     fn decide(&mut self, now: Instant, percent: f64) {
         let (pause, patience) = match self.mode {
-            Mode::Quality => (Span::from_millis(2000), 3),
+            Mode::HighQuality => (Span::from_millis(2000), 3),
             Mode::Balanced => (Span::from_millis(2000), 5),
             Mode::LowLatency => (Span::from_millis(1500), 5),
         };
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(rates(Mode::Balanced, &[1.0; 4]), [20_000, 20_000, 20_000, 19_000]);
         // 5 % up after five quiet seconds, three for quality; 2 % after a fall.
         assert_eq!(rates(Mode::Balanced, &[0.0; 5])[4], 21_000);
-        assert_eq!(rates(Mode::Quality, &[0.0; 3])[2], 21_000);
+        assert_eq!(rates(Mode::HighQuality, &[0.0; 3])[2], 21_000);
         let after_fall = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(rates(Mode::Balanced, &after_fall)[6], 14_280);
         // Neither below 0.3 nor above twice the user's rate.
