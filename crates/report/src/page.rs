@@ -57,6 +57,8 @@ pub struct Pick {
 /// Figures of each scheme against demands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Scorecard {
+    /// Heading of the names of the rows.
+    pub of: &'static str,
     /// Heads of the columns after the scheme.
     pub columns: Vec<String>,
     /// The scheme, and its figures.
