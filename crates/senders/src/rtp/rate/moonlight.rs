@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame_loss::{FrameLoss, Mode};
 use super::ledger::Ledger;
-use super::{FramePart, Key, MediaRate, PathState, RateBounds, UNPACED};
+use super::{FramePart, Key, MediaRate, Pacing, PathState, RateBounds, UNPACED};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// The configuration.
@@ -115,8 +115,8 @@ impl MediaRate for Moonlight {
     fn target(&self) -> BitRate {
         self.rate
     }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rate)
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.rate).into()
     }
     fn deadline(&self) -> Option<Instant> {
         self.loss.deadline()

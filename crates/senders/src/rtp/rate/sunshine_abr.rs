@@ -8,7 +8,7 @@ use airbound_units::{BitRate, ConfigError, Instant, Span};
 use super::frame_loss::FrameLoss;
 use super::ledger::Ledger;
 pub(super) use super::moonlight::{Config, KEYS};
-use super::{FramePart, MediaRate, PathState, RateBounds, UNPACED};
+use super::{FramePart, MediaRate, Pacing, PathState, RateBounds, UNPACED};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Between two decisions but those above 5 % (`FALLBACK_INTERVAL_SECONDS`).
@@ -78,8 +78,8 @@ impl MediaRate for SunshineAbr {
     fn target(&self) -> BitRate {
         self.rate
     }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rate)
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.rate).into()
     }
     fn deadline(&self) -> Option<Instant> {
         self.loss.deadline()
