@@ -4,7 +4,7 @@ use airbound_units::{BitRate, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
-use super::{FramePart, MediaRate, PathState, RateBounds, UNPACED};
+use super::{FramePart, MediaRate, Pacing, PathState, RateBounds, UNPACED};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// From the first packet to the first decision (`START_DELAY_SECONDS`), and from one to the next (`scheduleWithFixedDelay`).
@@ -75,8 +75,8 @@ impl<R: Steps> MediaRate for ByFrameLoss<R> {
     fn target(&self) -> BitRate {
         self.rule.rate()
     }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rule.rate())
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.rule.rate()).into()
     }
     fn deadline(&self) -> Option<Instant> {
         self.loss.tick
