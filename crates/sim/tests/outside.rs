@@ -244,7 +244,6 @@ fn packets_leave_when_the_record_says_that_they_arrive() {
     for (wire, radio) in [
         ("0 ms", "rate = \"HT20 MCS7 1SS LGI\""),
         ("1 ms", "channel = { kind = \"fixed\", snr = \"15 dB\" }"),
-        ("9 ms", "channel = { kind = \"fixed\", snr = \"15 dB\" }"),
     ] {
         let flow = |name: &str, direction: &str, kind: &str| {
             format!("[[flow]]\nname = \"{name}\"\nstation = \"a\"\n{direction}{kind}\n")
