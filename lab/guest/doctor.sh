@@ -68,9 +68,11 @@ if wanted program-stalls; then
     acts stall; at_station program-stalls
 fi
 if wanted program-unread; then
-    on sta1 /applets/nc -u -l -p 7000 >/dev/null &
-    reader=$!
-    sleep 0.2; kill -STOP $reader
-    flood() { head -c 1400 /dev/zero | on server /applets/nc -u -w 1 10.0.0.11 7000; }
-    acts flood; at_station program-unread; kill -9 $reader
+    # A receiver that stands still.
+    on sta1 iperf3 -s -D -p 5209 -I /run/reader >/dev/null
+    sleep 0.3
+    on server iperf3 -c 10.0.0.11 -p 5209 -u -b 2M -l 1400 -t 60 >/run/flood.txt 2>&1 &
+    sleep 1
+    reader=$(tr -d '\0\n' </run/reader)
+    kill -STOP "$reader"; at_station program-unread; kill -9 "$reader"
 fi
