@@ -23,8 +23,8 @@
 # with nothing in it about the round trip but a threshold (libwebrtc, October 2024:
 # `modules/video_coding/media_opt_util.cc`, `VCMFecMethod::ProtectionFactor`, where "adjustRtt" is 1;
 # the 20 ms are `kLowRttNackMs` of `fec_controller_default.cc`). Longer bursts cost more: over a
-# simulated channel of 20 MHz with bursts of noise of 160 ms each 6 s such a call sent 18.4 Mb/s for
-# 9.2 coded through most of two minutes.
+# simulated channel of 20 MHz with bursts of noise of 160 ms each 6 s such a call sent 18.3 Mb/s for
+# 8.6 coded, over two minutes.
 #
 # Why it matters: on Wi-Fi, where a bad moment loses some packets in a row, a call takes up to twice
 # its airtime for ten seconds and more after each, and so do its neighbours' queues. A queue that
