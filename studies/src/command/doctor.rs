@@ -79,6 +79,6 @@ pub(super) fn in_the_laboratory(set: &Patients, verbosity: Verbosity) -> Result<
     if 20 * missed <= causes && alarms == 0 {
         Ok(())
     } else {
-        Err(CommandError::Demonstration(missed + alarms, found.len()))
+        Err(CommandError::Demonstration(missed + alarms, found.len(), "docs/use/doctor.md"))
     }
 }
