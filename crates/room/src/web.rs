@@ -84,6 +84,14 @@ struct Choosing {
     policy: RoomPolicy,
 }
 
+/// The body of what is known of a participant's link beside the page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Telling {
+    member: u16,
+    sum: u64,
+}
+
 /// Bytes that nobody can guess.
 ///
 /// # Errors
@@ -215,16 +223,28 @@ impl Web {
             ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| {
                 Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
-            ("POST", "/join" | "/restart" | "/policy" | "/leave") if !self.is_own_origin(request) => {
+            ("POST", "/join" | "/restart" | "/policy" | "/channel" | "/leave")
+                if !self.is_own_origin(request) =>
+            {
                 Answer::refusal(403, "pages of this origin may not ask here")
             }
             ("POST", "/join") => self.join(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/restart") => self.restart(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
                 let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
-                    return Answer::refusal(400, "the policy is plain, last-n or plum");
+                    return Answer::refusal(400, "the policy is plain, last-n, layer-suspension or plum");
                 };
                 open.handle.ask(Ask::Policy(choice.policy));
+                Answer::new(204, "text/plain", "")
+            }),
+            ("POST", "/channel") => self.with_room(request, Role::Host, |open, request| {
+                let Ok(told) = serde_json::from_slice::<Telling>(&request.body) else {
+                    return Answer::refusal(
+                        400,
+                        "a channel has the member's number and the sum of both directions in bit/s",
+                    );
+                };
+                open.handle.ask(Ask::Channel(told.member, told.sum));
                 Answer::new(204, "text/plain", "")
             }),
             // A page that closes can send no header: the resume token is what shows that the seat is its own.

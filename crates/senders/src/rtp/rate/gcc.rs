@@ -36,6 +36,9 @@ impl MediaRate for Gcc {
     fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
         self.next_probe(now)
     }
+    fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        self.request_probe(now, rate);
+    }
     fn deadline(&self) -> Option<Instant> {
         self.next_deadline()
     }

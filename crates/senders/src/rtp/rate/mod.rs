@@ -52,6 +52,8 @@ pub trait MediaRate: Debug + Send {
     fn next_probe(&mut self, _now: Instant) -> Option<ProbeCluster> {
         None
     }
+    /// Takes a rate that the path is told to have, to be probed by a rule that probes.
+    fn request_probe(&mut self, _now: Instant, _rate: BitRate) {}
     /// When to call [`MediaRate::on_deadline`] (and then [`MediaRate::next_probe`]) if nothing else happens.
     fn deadline(&self) -> Option<Instant> {
         None

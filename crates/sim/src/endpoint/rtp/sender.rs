@@ -8,7 +8,7 @@ use airbound_senders::rtp::RetransmissionHistory;
 use airbound_senders::rtp::fec::{self, FecEncoder};
 use airbound_senders::rtp::gcc::{Pacer, PacketSent, Priority, TransportFeedback};
 use airbound_senders::rtp::rate::{FramePart, MediaRate};
-use airbound_units::{ByteCount, Instant};
+use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::frames::MediaPacket;
 use super::{Content, HEADERS, ORIGINAL_SEQUENCE};
@@ -159,6 +159,11 @@ impl RtpSender {
             return false;
         };
         now - oldest > longest
+    }
+
+    /// Probes a rate that the path is told to have.
+    pub(crate) fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        self.control.request_probe(now, rate);
     }
 
     /// Returns the next packet to send now, with its size from the IP header on. Call until `None`.
