@@ -236,7 +236,9 @@ fn weights_far_apart_are_solved() {
     let capacities = [0, 42_144_403, 1_000_000_000_000];
     let users = capacities.into_iter().zip([1e-6, 1e6, 1.0]);
     let problem = Problem {
-        users: users.map(|(bps, weight)| User { capacity: BitRate::from_bps(bps), weight }).collect(),
+        users: users
+            .map(|(bps, weight)| User { capacity: BitRate::from_bps(bps), weight, least_down: BitRate::ZERO })
+            .collect(),
         qoe: Qoe::Linear,
         rho: 0.0,
         max_bitrate: BitRate::from_bps(30_000_000),
