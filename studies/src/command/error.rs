@@ -42,8 +42,8 @@ pub(super) enum CommandError {
     )]
     Validation(usize, usize),
     /// A demonstration that does not hold.
-    #[error("{0} of {1} aims are missed; docs/results/agent.md says why")]
-    Demonstration(usize, usize),
+    #[error("{0} of {1} aims are missed; {2} says why")]
+    Demonstration(usize, usize, &'static str),
     /// A reproduction in which not every claim holds.
     #[error(
         "{reached} of {of} headlines are reached, {failed} rows are not; docs/results/{paper}.md says why"

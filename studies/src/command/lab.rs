@@ -70,7 +70,11 @@ fn judge(rows: &[ValidationRow], verbosity: Verbosity) -> Result<(), CommandErro
     // Rows without an aim inform.
     let verdicts: Vec<bool> = rows.iter().filter_map(ValidationRow::within).collect();
     let outside = verdicts.iter().filter(|held| !**held).count();
-    if outside == 0 { Ok(()) } else { Err(CommandError::Demonstration(outside, verdicts.len())) }
+    if outside == 0 {
+        Ok(())
+    } else {
+        Err(CommandError::Demonstration(outside, verdicts.len(), "docs/results/agent.md"))
+    }
 }
 
 /// Output of the machine, whose fault cases are also shown as they come: whole lines are written at once.
