@@ -84,7 +84,7 @@ pub enum Input {
     Channel {
         /// The member.
         member: u16,
-        /// B, the rate that both have together, bit/s; without it, the channel is not known any more. It counts for 10 s.
+        /// B, the rate that both have together, bit/s; without it, or with 0, the channel is not known any more. It counts for 10 s.
         #[serde(default)]
         sum: Option<u64>,
     },
@@ -372,7 +372,7 @@ fn take(Known { room, gauges }: &mut Known, now: Instant, input: Input) -> Resul
             room.on_downlink(now, ClientId(measured.member), estimate);
         }
         Input::Channel { member, sum } => {
-            let channel = sum.map(|sum| Channel { sum: bounded(sum), at: now });
+            let channel = sum.filter(|sum| *sum > 0).map(|sum| Channel { sum: bounded(sum), at: now });
             room.on_channel(now, ClientId(member), channel);
         }
         Input::Floor { member, rate } => room.on_floor(now, ClientId(member), rate.map(bounded)),

@@ -24,12 +24,6 @@ pub enum Message {
         /// The views.
         views: Vec<Shown>,
     },
-    /// The rate that both directions of its link have together, as its station knows it; 0 for a link that is not shared, or not known. Older than
-    /// 10 s, it does not count any more.
-    Channel {
-        /// B, bit/s.
-        sum: u64,
-    },
     /// The least rate of what it receives under Plum, as far as that fits.
     Floor {
         /// The rate, bit/s.

@@ -47,8 +47,8 @@ const LOG: usize = 100;
 const TRIED: f64 = 1.15;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
-/// Largest rate that a client may name, bit/s.
-const MOST_RATE: u64 = 1_000_000_000_000;
+/// Largest rate that may be told, bit/s.
+pub const MOST_RATE: u64 = 1_000_000_000_000;
 
 /// A request to join.
 #[derive(Debug)]
@@ -187,16 +187,13 @@ impl Session {
         }
     }
 
-    /// Takes the rate in bit/s that both directions of a member's link have together, as its station or its access point knows it; 0 for none.
+    /// Takes the rate in bit/s that both directions of a member's link have together, as its station or its access point knows it, at most
+    /// [`MOST_RATE`]; 0 for none. Its participant cannot say so itself: a wrong one would change what others send.
     pub fn set_channel(&mut self, now: Instant, member: u16, sum: u64) {
         self.now = now;
-        self.take_channel(ClientId(member), sum);
-    }
-
-    fn take_channel(&mut self, member: ClientId, sum: u64) {
         let when = self.when();
         let channel = Channel { sum: BitRate::from_bps(sum.min(MOST_RATE)), at: when };
-        self.room.on_channel(when, member, Some(channel).filter(|_| sum > 0));
+        self.room.on_channel(when, ClientId(member), Some(channel).filter(|_| sum > 0));
     }
 
     /// Removes a participant, whose seat can be taken again for a while, and says why.
@@ -434,7 +431,6 @@ impl Session {
                 peer.wanted = Some(wanted.collect());
                 self.show(id);
             }
-            Some(Message::Channel { sum }) => self.take_channel(id, sum),
             Some(Message::Floor { rate }) if rate <= MOST_RATE => {
                 self.room.on_floor(when, id, Some(BitRate::from_bps(rate)));
             }

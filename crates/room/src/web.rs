@@ -15,7 +15,7 @@ use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
 use crate::http::{Answer, HttpError, Request, close};
-use crate::session::{Join, JoinError, Joined};
+use crate::session::{Join, JoinError, Joined, MOST_RATE};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
 mod one_way;
@@ -238,10 +238,11 @@ impl Web {
                 Answer::new(204, "text/plain", "")
             }),
             ("POST", "/channel") => self.with_room(request, Role::Host, |open, request| {
-                let Ok(told) = serde_json::from_slice::<Telling>(&request.body) else {
+                let told = serde_json::from_slice::<Telling>(&request.body).ok();
+                let Some(told) = told.filter(|told| told.sum <= MOST_RATE) else {
                     return Answer::refusal(
                         400,
-                        "a channel has the member's number and the sum of both directions in bit/s",
+                        "a channel has the member's number, and the sum of both directions, 0 to 1 Tbit/s, in bit/s",
                     );
                 };
                 open.handle.ask(Ask::Channel(told.member, told.sum));

@@ -56,6 +56,8 @@ fn the_state_needs_a_token_and_the_policy_and_channels_a_host() {
     assert_eq!(status("POST", "/channel", Some(&guest), channel), 403);
     assert_eq!(status("POST", "/channel", Some(&host), channel), 204);
     assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0}"#), 400);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":1000000000001}"#), 400);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":65536,"sum":1}"#), 400);
     assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":-1}"#), 400);
     assert_eq!(status("POST", "/join", Some(&guest), "{}"), 400);
     assert_eq!(status("GET", "/../etc/passwd", None, ""), 404);

@@ -147,7 +147,7 @@ fn only_exact_estimates_make_a_bottleneck() {
 /// The state of member 0 under Plum, whose link is known by its estimates of a kind, or by a channel of 2.5 Mb/s that is told for some time.
 fn known(kind: EstimateKind, told: u64) -> (Session, State) {
     let mut session = Session::new(RoomPolicy::Plum, 4);
-    for step in 0..60 {
+    for step in 0..70 {
         let now = at(session.now);
         if step * 200 < told {
             session.room.on_channel(now, ClientId(0), Some(Channel { sum: kbps(2500), at: now }));
@@ -166,7 +166,7 @@ fn a_channel_that_is_told_needs_no_exact_estimates_and_ages() {
     assert!(held(known(EstimateKind::Exact, 0)));
     assert!(!held(known(EstimateKind::AtLeast, 0)));
     assert!(held(known(EstimateKind::AtLeast, 12_000)));
-    assert!(!held(known(EstimateKind::AtLeast, 1000)), "told for 1 s, 11 s ago");
+    assert!(!held(known(EstimateKind::AtLeast, 1000)), "told for 1 s, 13 s ago");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_uplink_whose_downlink_gives_way_is_probed_until_it_takes_what_it_is_given(
     };
     let seen = probes(&session);
     assert_eq!(seen.last(), Some(&(ClientId(0), kbps(1500))));
-    assert!((4..=6).contains(&seen.len()), "each 2 s: {seen:?}");
+    assert!((5..=7).contains(&seen.len()), "each 2 s: {seen:?}");
     for _ in 0..20 {
         let now = at(session.now);
         session.room.on_channel(now, ClientId(0), Some(Channel { sum: kbps(2500), at: now }));

@@ -98,7 +98,8 @@ impl Link {
         self.channel = self.channel.filter(|channel| now.since(channel.at) <= config.fresh);
         if self.channel.is_some() {
             self.measured = true;
-        } else if !self.is_held() && !self.looking {
+        } else if self.acted.is_some() || !self.is_held() && !self.looking {
+            // A hold by a channel that is not known any more ends, unless the estimates show the link.
             self.measured = exact(up) && exact(down);
         }
         if !self.measured {
