@@ -163,12 +163,14 @@ impl RtpSender {
 
     /// Probes a rate that the path is told to have.
     pub(crate) fn request_probe(&mut self, now: Instant, rate: BitRate) {
-        self.control.request_probe(now, rate);
+        if let Some(probes) = self.control.probes() {
+            probes.request_probe(now, rate);
+        }
     }
 
     /// Returns the next packet to send now, with its size from the IP header on. Call until `None`.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<(Content, ByteCount)> {
-        while let Some(cluster) = self.control.next_probe(now) {
+        while let Some(cluster) = self.control.probes().and_then(|probes| probes.next_probe(now)) {
             self.pacer.start_probe(now, cluster);
         }
         if !self.control.may_send(now) {
