@@ -66,7 +66,7 @@ fn main() {
     let (link, camera, fault, repeats) =
         (number(0, 20e6), number(1, 1e6), number(2, 15.0), number(3, 3.0) as u32);
     let look_every = Span::from_secs(number(4, 20.0) as u64);
-    for (name, policy) in [("plain", RoomPolicy::Plain), ("plum", RoomPolicy::Plum)] {
+    for (name, policy) in [("plain", RoomPolicy::Plain), ("layer-suspension", RoomPolicy::LayerSuspension)] {
         for repeat in 0..repeats {
             let begins = 40.0 + 0.7 * f64::from(repeat);
             let source = BitRate::from_bps_f64(camera);

@@ -22,7 +22,7 @@ fn main() {
     let number = |index: usize, default: f64| numbers.get(index).copied().unwrap_or(default);
     let (link, camera, repeats) = (number(0, 0.5e6), number(1, 0.8e6), number(2, 3.0) as u32);
     let equipment = Equipment { camera, slots: 4, ears: 4, channel: true };
-    for (name, policy) in [("plain", RoomPolicy::Plain), ("plum", RoomPolicy::Plum)] {
+    for (name, policy) in [("plain", RoomPolicy::Plain), ("layer-suspension", RoomPolicy::LayerSuspension)] {
         for repeat in 0..repeats {
             let mut world = World::new(RoomConfig { policy, ..RoomConfig::default() });
             for guest in 0..4 {

@@ -23,15 +23,11 @@ fn main() {
     let (link, camera, seconds, rho) =
         (number(0, 6e6), number(1, 3e6), number(2, 60.0) as u32, number(3, 0.0));
     let mut plain = None;
-    let plans = [
-        ("plain", RoomPolicy::Plain, false),
-        ("last-n", RoomPolicy::LastN, false),
-        ("plum", RoomPolicy::Plum, false),
-        ("plum, coordinated", RoomPolicy::Plum, true),
-    ];
-    for (name, policy, coordinated) in plans {
+    let plans = [RoomPolicy::Plain, RoomPolicy::LastN, RoomPolicy::LayerSuspension, RoomPolicy::Plum];
+    for policy in plans {
+        let name = policy.name();
         let source = BitRate::from_bps_f64(camera);
-        let config = RoomConfig { policy, coordinated, source, rho, active: 4, ..RoomConfig::default() };
+        let config = RoomConfig { policy, source, rho, active: 4, ..RoomConfig::default() };
         let mut world = World::new(config);
         world.add(camera, link, 4);
         (0..4).for_each(|_| world.add(camera, WIDE, 4));

@@ -7,7 +7,9 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::Instant as Clock;
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Estimate, EstimateKind, Reason, Room, RoomConfig, Viewing};
+use airbound_senders::conference::room::{
+    Action, Channel, Estimate, EstimateKind, Gauge, Reason, Room, RoomConfig, Viewing,
+};
 use airbound_units::{BitRate, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +65,9 @@ pub enum Input {
         source: u16,
         /// The rates.
         rates: Vec<u64>,
+        /// Each layer contains those below it, and has their rate in its own (SVC); else layers are streams of their own (simulcast).
+        #[serde(default)]
+        scalable: bool,
     },
     /// The sources that a viewer shows.
     Views {
@@ -75,6 +80,22 @@ pub enum Input {
     Up(Measured),
     /// An estimate of a member's downlink.
     Down(Measured),
+    /// Both directions of a member's link share one channel, as its station or its access point knows.
+    Channel {
+        /// The member.
+        member: u16,
+        /// B, the rate that both have together, bit/s; without it, or with 0, the channel is not known any more. It counts for 10 s.
+        #[serde(default)]
+        sum: Option<u64>,
+    },
+    /// The least rate of what a member receives under Plum, where it fits.
+    Floor {
+        /// The member.
+        member: u16,
+        /// The rate, bit/s; without it, that of the configuration.
+        #[serde(default)]
+        rate: Option<u64>,
+    },
     /// A member speaks.
     Speech {
         /// The member.
@@ -105,7 +126,7 @@ pub struct Measured {
     member: u16,
     /// The estimated rate, bit/s.
     rate: u64,
-    /// The rate that was sent, bit/s: an estimate that it fills is exact.
+    /// The rate that was sent, bit/s: an estimate that has fallen within 8 s although this filled it to 3/4 is exact.
     #[serde(default)]
     sent: Option<u64>,
     /// `exact` or `at-least`; without it and without `sent`, `at-least`.
@@ -138,6 +159,7 @@ enum Do {
     Hold { member: u16, rate: u64, sequence: u32, layers: Option<u8> },
     Forward { viewer: u16, source: u16, layer: Option<u8> },
     Probe { member: u16, rate: Option<u64> },
+    ProbeUplink { member: u16, rate: u64 },
 }
 
 /// A reason.
@@ -173,10 +195,17 @@ pub enum AskError {
     },
 }
 
+/// A room, and the estimates of its members, up and down.
+#[derive(Debug)]
+struct Known {
+    room: Room,
+    gauges: BTreeMap<u16, [Gauge; 2]>,
+}
+
 /// The rooms of one connection.
 #[derive(Debug)]
 pub struct Allocator {
-    rooms: BTreeMap<String, Room>,
+    rooms: BTreeMap<String, Known>,
     config: RoomConfig,
     start: Clock,
 }
@@ -204,16 +233,17 @@ impl Allocator {
                 return Err(AskError::TooMany { what: "rooms", most: MOST_ROOMS });
             }
             let room = Room::new(self.config).map_err(|error| AskError::Config(error.to_string()))?;
-            self.rooms.insert(ask.room.clone(), room);
+            self.rooms.insert(ask.room.clone(), Known { room, gauges: BTreeMap::new() });
         }
-        let Some(room) = self.rooms.get_mut(&ask.room) else {
+        let Some(known) = self.rooms.get_mut(&ask.room) else {
             return Err(AskError::TooMany { what: "rooms", most: MOST_ROOMS });
         };
         let mut ends = false;
         for input in ask.inputs {
             ends |= matches!(input, Input::End {});
-            take(room, now, input)?;
+            take(known, now, input)?;
         }
+        let room = &mut known.room;
         if room.next_deadline() <= now {
             room.on_deadline(now);
         }
@@ -230,6 +260,9 @@ impl Allocator {
                 Action::Forward { viewer, source, layer } => {
                     changed.push((viewer, source));
                     Do::Forward { viewer: viewer.0, source: source.0, layer }
+                }
+                Action::ProbeUplink { member, rate } => {
+                    Do::ProbeUplink { member: member.0, rate: rate.as_bps() }
                 }
                 // Callers tell nothing of losses.
                 Action::Begin { .. } => continue,
@@ -288,13 +321,17 @@ impl Allocator {
     }
 }
 
-fn take(room: &mut Room, now: Instant, input: Input) -> Result<(), AskError> {
-    let estimate = |measured: Measured| {
-        let rate = BitRate::from_bps(measured.rate.min(1_000_000_000_000));
+fn take(Known { room, gauges }: &mut Known, now: Instant, input: Input) -> Result<(), AskError> {
+    let bounded = |rate: u64| BitRate::from_bps(rate.min(1_000_000_000_000));
+    let mut estimate = |measured: Measured, way: usize| {
+        let rate = bounded(measured.rate);
         let kind = match (measured.kind, measured.sent) {
             (Some(Kind::Exact), _) => EstimateKind::Exact,
-            (None, Some(sent)) => return Estimate::of(rate, BitRate::from_bps(sent), now),
-            (Some(Kind::AtLeast) | None, _) => EstimateKind::AtLeast,
+            (None, Some(sent)) if room.state(ClientId(measured.member)).is_some() => {
+                let gauge = &mut gauges.entry(measured.member).or_default()[way];
+                return gauge.estimate(now, rate, BitRate::from_bps(sent));
+            }
+            _ => EstimateKind::AtLeast,
         };
         Estimate { rate, kind, at: now }
     };
@@ -306,10 +343,17 @@ fn take(room: &mut Room, now: Instant, input: Input) -> Result<(), AskError> {
             }
             room.join(now, ClientId(member), weight);
         }
-        Input::Leave { member } => room.leave(now, ClientId(member)),
-        Input::Layers { source, rates } => {
+        Input::Leave { member } => {
+            room.leave(now, ClientId(member));
+            gauges.remove(&member);
+        }
+        Input::Layers { source, rates, scalable } => {
             let rates: Vec<BitRate> = rates.iter().map(|rate| BitRate::from_bps(*rate)).collect();
-            room.on_layers(now, ClientId(source), &rates);
+            if scalable {
+                room.on_scalable_layers(now, ClientId(source), &rates);
+            } else {
+                room.on_layers(now, ClientId(source), &rates);
+            }
         }
         Input::Views { viewer, views } => {
             let view = |shown: &Shown| Viewing {
@@ -319,8 +363,19 @@ fn take(room: &mut Room, now: Instant, input: Input) -> Result<(), AskError> {
             };
             room.on_views(now, ClientId(viewer), &views.iter().map(view).collect::<Vec<_>>());
         }
-        Input::Up(measured) => room.on_uplink(now, ClientId(measured.member), estimate(measured)),
-        Input::Down(measured) => room.on_downlink(now, ClientId(measured.member), estimate(measured)),
+        Input::Up(measured) => {
+            let estimate = estimate(measured, 0);
+            room.on_uplink(now, ClientId(measured.member), estimate);
+        }
+        Input::Down(measured) => {
+            let estimate = estimate(measured, 1);
+            room.on_downlink(now, ClientId(measured.member), estimate);
+        }
+        Input::Channel { member, sum } => {
+            let channel = sum.filter(|sum| *sum > 0).map(|sum| Channel { sum: bounded(sum), at: now });
+            room.on_channel(now, ClientId(member), channel);
+        }
+        Input::Floor { member, rate } => room.on_floor(now, ClientId(member), rate.map(bounded)),
         Input::Speech { member } => room.on_speech(now, ClientId(member)),
         Input::Ack { member, sequence } => room.on_acknowledged(ClientId(member), sequence),
         Input::Config(config) => {

@@ -38,6 +38,8 @@ pub enum Request {
     Patch(Box<Patch>, Sender<Result<Option<SdpAnswer>, PatchError>>),
     /// Changes the policy.
     Policy(RoomPolicy),
+    /// Takes the rate in bit/s that both directions of a member's link have together; 0 for none.
+    Channel(u16, u64),
     /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
 }
@@ -192,6 +194,7 @@ fn run(
                     // The asker may have given up; its next fragment is answered again.
                     let _ = reply.send(session.patch(Instant::now(), &token, tags.as_deref(), &fragment));
                 }
+                Ok(Request::Channel(member, sum)) => session.set_channel(Instant::now(), member, sum),
                 Ok(Request::Policy(policy)) => session.set_policy(Instant::now(), policy),
                 Ok(Request::Panic) => panic!("a panic was asked for"),
                 Err(mpsc::TryRecvError::Empty) => break,

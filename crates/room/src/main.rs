@@ -139,8 +139,8 @@ struct AllocatorArgs {
 
 #[derive(Args)]
 struct Decisions {
-    /// Policy: plain, last-n or plum
-    #[arg(long, default_value = "plum", value_parser = policy)]
+    /// Policy: plain, last-n, layer-suspension or plum
+    #[arg(long, default_value = "layer-suspension", value_parser = policy)]
     policy: RoomPolicy,
     /// Largest useful bitrate of one sender [default: 1.5 Mbit/s]
     #[arg(long, value_name = "RATE")]
@@ -151,21 +151,17 @@ struct Decisions {
     /// Weight of fairness in Plum's utility, 0 to 1 [default: 0]
     #[arg(long)]
     rho: Option<f64>,
-    /// Also hold rates of both directions of a measured link to Plum's allocation (see docs/results/room.md)
-    #[arg(long)]
-    coordinated: bool,
+    /// Floor of the downlink of each viewer under plum, where it fits [default: none]
+    #[arg(long, value_name = "RATE")]
+    least_down: Option<BitRate>,
     /// Speakers that last-n forwards, 1 to 63 [default: 3]
     #[arg(long)]
     active: Option<usize>,
 }
 
 fn policy(text: &str) -> Result<RoomPolicy, String> {
-    match text {
-        "plain" => Ok(RoomPolicy::Plain),
-        "last-n" => Ok(RoomPolicy::LastN),
-        "plum" => Ok(RoomPolicy::Plum),
-        _ => Err("allowed are plain, last-n and plum".to_owned()),
-    }
+    let known = RoomPolicy::ALL.into_iter().find(|policy| policy.name() == text);
+    known.ok_or_else(|| "allowed are plain, last-n, layer-suspension and plum".to_owned())
 }
 
 impl Decisions {
@@ -177,7 +173,7 @@ impl Decisions {
             server: self.server,
             rho: self.rho.unwrap_or(default.rho),
             active: self.active.unwrap_or(default.active),
-            coordinated: self.coordinated,
+            least_down: self.least_down.unwrap_or(default.least_down),
             ..default
         };
         config.check().map_err(|error| error.to_string())?;

@@ -24,6 +24,11 @@ pub enum Message {
         /// The views.
         views: Vec<Shown>,
     },
+    /// The least rate of what it receives under Plum, as far as that fits.
+    Floor {
+        /// The rate, bit/s.
+        rate: u64,
+    },
     /// It leaves.
     Leave {},
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{EstimateKind, MOST_LAYERS, SenderReason};
+use airbound_senders::conference::room::{Gauge, MOST_LAYERS, SenderReason};
 use str0m::Rtc;
 use str0m::change::SdpAnswer;
 use str0m::channel::ChannelId;
@@ -62,64 +62,8 @@ impl Meter {
     }
 }
 
-/// Fall of an estimate that shows a full link, relative to its peak.
-const FALL: f64 = 0.05;
-/// Time for which a fall shows that a link is full.
-const FULL: Duration = Duration::from_secs(8);
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
-/// Part of an estimate that has to be sent for it to say anything about the link.
-const FILLED: f64 = 0.75;
-/// The same for the estimate of a client, which falls with what arrives, and below it where the link is full (`kBeta` of libwebrtc: 0.85).
-const FILLED_CLIENT: f64 = 1.0;
-
-/// An estimate of a congestion control, and whether it shows the capacity of the link: it has fallen lately, although it was filled. One
-/// that has not fallen shows what was sent until now, as a congestion control lets its estimate rise with what is sent.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Gauge {
-    rate: f64,
-    peak: f64,
-    fell: Option<Instant>,
-    /// The client made the estimate, by what arrives.
-    pub(crate) by_client: bool,
-}
-
-impl Gauge {
-    /// Takes an estimate and what is sent at the same time; returns whether it fell.
-    pub(crate) fn take(&mut self, now: Instant, rate: f64, sent: f64) -> bool {
-        let fell = rate < self.peak * (1.0 - FALL);
-        if fell && sent >= rate * if self.by_client { FILLED_CLIENT } else { FILLED } {
-            self.fell = Some(now);
-        }
-        self.peak = if fell { rate } else { self.peak.max(rate) };
-        self.rate = rate;
-        fell
-    }
-
-    /// The estimate in bit/s; 0 for none.
-    pub(crate) fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// When it last fell although it was filled.
-    pub(crate) const fn fell(&self) -> Option<Instant> {
-        self.fell
-    }
-
-    /// Whether it fell lately although it was filled.
-    pub(crate) fn is_full(&self, now: Instant) -> bool {
-        self.fell.is_some_and(|at| now.saturating_duration_since(at) < FULL)
-    }
-
-    pub(crate) fn kind(&self, now: Instant, sent: f64) -> EstimateKind {
-        if self.is_full(now) && sent >= self.rate * FILLED {
-            EstimateKind::Exact
-        } else {
-            EstimateKind::AtLeast
-        }
-    }
-}
-
 /// One simulcast layer that a participant sends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Layer {
@@ -356,7 +300,7 @@ impl Peer {
         self.rembs.retain(|_, (_, at)| now.saturating_duration_since(*at) < REPEATED);
         let sum = self.rembs.values().map(|(rate, _)| rate).sum();
         if self.rembs.len() < before {
-            self.downlink.peak = sum;
+            self.downlink.reset_peak(sum);
         }
         sum
     }
@@ -429,28 +373,6 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_estimate_is_exact_after_a_fall_while_it_is_filled() {
-        let start = Instant::now();
-        let at = |secs| start + Duration::from_secs(secs);
-        let mut gauge = Gauge::default();
-        // It rises with what is sent: the link may carry more.
-        for step in 1..5_u32 {
-            let rate = f64::from(step) * 1e5;
-            assert!(!gauge.take(at(u64::from(step)), rate, rate));
-            assert_eq!(gauge.kind(at(u64::from(step)), rate), EstimateKind::AtLeast);
-        }
-        assert!(gauge.take(at(5), 3e5, 3.9e5));
-        assert_eq!(gauge.kind(at(6), 2.8e5), EstimateKind::Exact);
-        assert_eq!(gauge.kind(at(6), 1e5), EstimateKind::AtLeast, "not filled");
-        assert_eq!(gauge.kind(at(14), 2.8e5), EstimateKind::AtLeast, "long ago");
-        // A fall because little is sent says nothing.
-        let mut idle = Gauge::default();
-        idle.take(at(1), 1e6, 1e6);
-        assert!(idle.take(at(2), 5e5, 1e5));
-        assert_eq!(idle.kind(at(2), 4.9e5), EstimateKind::AtLeast);
-    }
 
     #[test]
     fn a_meter_forgets_a_stream_that_stops() {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Estimate, Room, RoomConfig, RoomPolicy, Viewing};
+use airbound_senders::conference::room::{Action, Channel, Estimate, Room, RoomConfig, RoomPolicy, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant as When};
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
@@ -47,6 +47,8 @@ const LOG: usize = 100;
 const TRIED: f64 = 1.15;
 /// A client's claim counts up to this multiple of what was received from it.
 const CLAIM: f64 = 4.0;
+/// Largest rate that may be told, bit/s.
+pub const MOST_RATE: u64 = 1_000_000_000_000;
 
 /// A request to join.
 #[derive(Debug)]
@@ -180,9 +182,18 @@ impl Session {
         self.now = now;
         let config = RoomConfig { policy, ..*self.room.config() };
         if self.room.set_config(self.when(), config).is_ok() {
-            let policy = policy_name(policy);
+            let policy = policy.name();
             self.note(format!("the policy is now {policy}"));
         }
+    }
+
+    /// Takes the rate in bit/s that both directions of a member's link have together, as its station or its access point knows it, at most
+    /// [`MOST_RATE`]; 0 for none. Its participant cannot say so itself: a wrong one would change what others send.
+    pub fn set_channel(&mut self, now: Instant, member: u16, sum: u64) {
+        self.now = now;
+        let when = self.when();
+        let channel = Channel { sum: BitRate::from_bps(sum.min(MOST_RATE)), at: when };
+        self.room.on_channel(when, ClientId(member), Some(channel).filter(|_| sum > 0));
     }
 
     /// Removes a participant, whose seat can be taken again for a while, and says why.
@@ -362,7 +373,7 @@ impl Session {
 
     /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client.
     fn on_estimate(&mut self, id: ClientId, kind: BweKind) {
-        let now = self.now;
+        let (now, when) = (self.now, self.when());
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
             (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) => (estimate.as_f64(), false),
@@ -373,7 +384,7 @@ impl Session {
         };
         // A client's estimate falls with what is sent, too.
         let sent = if remb { peer.sent.least() } else { peer.sent.rate() };
-        let fell = peer.downlink.take(now, estimate, sent);
+        let fell = peer.downlink.take(when, estimate, sent);
         if remb {
             self.try_next(id);
         }
@@ -385,7 +396,7 @@ impl Session {
     /// Tries the next layer on a downlink that only its client estimates: its estimate rises to a multiple of what arrives, and padding needs
     /// reports on each packet, so that the next layer is the probe. The trial ends when the estimate falls.
     fn try_next(&mut self, id: ClientId) {
-        let now = self.now;
+        let now = self.when();
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let tried = peer.probe.map_or(0.0, |rate| rate * TRIED);
         peer.trial = if peer.downlink.is_full(now) { 0.0 } else { peer.trial.max(tried) };
@@ -398,12 +409,13 @@ impl Session {
             // Sound goes first: pictures share what it leaves.
             let known = peer.downlink.rate().max(peer.trial);
             let rate = BitRate::from_bps_f64((known - peer.sound.rate()).max(0.0));
-            let kind = peer.downlink.kind(self.now, peer.sent.rate());
+            let kind = peer.downlink.kind(when, peer.sent.rate());
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }
     }
 
     fn on_message(&mut self, id: ClientId, bytes: &[u8]) {
+        let when = self.when();
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.messages += 1;
         if peer.messages > MOST_MESSAGES {
@@ -419,17 +431,12 @@ impl Session {
                 peer.wanted = Some(wanted.collect());
                 self.show(id);
             }
+            Some(Message::Floor { rate }) if rate <= MOST_RATE => {
+                self.room.on_floor(when, id, Some(BitRate::from_bps(rate)));
+            }
             Some(Message::Leave {}) => self.part(id, "left"),
-            Some(Message::Up { .. }) | None => {}
+            Some(Message::Up { .. } | Message::Floor { .. }) | None => {}
         }
-    }
-}
-
-pub(crate) const fn policy_name(policy: RoomPolicy) -> &'static str {
-    match policy {
-        RoomPolicy::Plain => "plain",
-        RoomPolicy::LastN => "last-n",
-        RoomPolicy::Plum => "plum",
     }
 }
 

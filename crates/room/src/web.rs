@@ -15,7 +15,7 @@ use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
 use crate::http::{Answer, HttpError, Request, close};
-use crate::session::{Join, JoinError, Joined};
+use crate::session::{Join, JoinError, Joined, MOST_RATE};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
 mod one_way;
@@ -82,6 +82,14 @@ struct Restarting {
 #[derive(Deserialize)]
 struct Choosing {
     policy: RoomPolicy,
+}
+
+/// The body of what is known of a participant's link beside the page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Telling {
+    member: u16,
+    sum: u64,
 }
 
 /// Bytes that nobody can guess.
@@ -215,16 +223,29 @@ impl Web {
             ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| {
                 Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
-            ("POST", "/join" | "/restart" | "/policy" | "/leave") if !self.is_own_origin(request) => {
+            ("POST", "/join" | "/restart" | "/policy" | "/channel" | "/leave")
+                if !self.is_own_origin(request) =>
+            {
                 Answer::refusal(403, "pages of this origin may not ask here")
             }
             ("POST", "/join") => self.join(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/restart") => self.restart(request).unwrap_or_else(|refusal| refusal),
             ("POST", "/policy") => self.with_room(request, Role::Host, |open, request| {
                 let Ok(choice) = serde_json::from_slice::<Choosing>(&request.body) else {
-                    return Answer::refusal(400, "the policy is plain, last-n or plum");
+                    return Answer::refusal(400, "the policy is plain, last-n, layer-suspension or plum");
                 };
                 open.handle.ask(Ask::Policy(choice.policy));
+                Answer::new(204, "text/plain", "")
+            }),
+            ("POST", "/channel") => self.with_room(request, Role::Host, |open, request| {
+                let told = serde_json::from_slice::<Telling>(&request.body).ok();
+                let Some(told) = told.filter(|told| told.sum <= MOST_RATE) else {
+                    return Answer::refusal(
+                        400,
+                        "a channel has the member's number, and the sum of both directions, 0 to 1 Tbit/s, in bit/s",
+                    );
+                };
+                open.handle.ask(Ask::Channel(told.member, told.sum));
                 Answer::new(204, "text/plain", "")
             }),
             // A page that closes can send no header: the resume token is what shows that the seat is its own.

@@ -1,7 +1,7 @@
 //! The allocator's lines: what a server of others asks, and what it is told.
 
 use airbound_room::allocator::Allocator;
-use airbound_senders::conference::room::RoomConfig;
+use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
 use serde_json::{Value, json};
 
 fn answer(allocator: &mut Allocator, line: &Value) -> Value {
@@ -75,6 +75,56 @@ fn a_held_sender_is_named_with_a_number_to_acknowledge() {
     }
     let held = held.expect("a hold");
     assert!(held["rate"].as_u64().is_some_and(|rate| rate < 1_400_000), "{held}");
+}
+
+#[test]
+fn a_channel_and_a_floor_decide_without_exact_estimates_and_the_uplink_is_probed() {
+    let decide = |sum: Option<u64>, floor: Option<u64>| {
+        let config = RoomConfig { policy: RoomPolicy::Plum, ..RoomConfig::default() };
+        let mut allocator = Allocator::new(config);
+        let (mut down, mut probes) = (None, 0);
+        for step in 0..40_u64 {
+            let mut inputs = if step == 0 { join_all(4) } else { Vec::new() };
+            inputs.push(json!({"channel": {"member": 1, "sum": sum}}));
+            inputs.push(json!({"floor": {"member": 1, "rate": floor}}));
+            inputs.push(json!({"up": {"member": 1, "rate": 500_000}}));
+            inputs.push(json!({"down": {"member": 1, "rate": 2_000_000}}));
+            for member in 2..=4 {
+                inputs.push(json!({"up": {"member": member, "rate": 1_500_000}}));
+                inputs.push(json!({"down": {"member": member, "rate": 6_000_000}}));
+            }
+            let line = json!({"room": "a", "at": 1000 + step * 200, "inputs": inputs, "explain": true});
+            let reply = answer(&mut allocator, &line);
+            let actions = reply["actions"].as_array().expect("actions");
+            probes += actions
+                .iter()
+                .filter(|one| one["probe-uplink"] == json!({"member": 1, "rate": 1_500_000}))
+                .count();
+            let mut reasons = reply["reasons"].as_array().expect("reasons").iter();
+            down = reasons.find(|one| one["viewer"] == 1).and_then(|one| one["budget"].as_u64());
+        }
+        (down, probes)
+    };
+    assert_eq!(decide(None, None), (Some(1_900_000), 0), "0.95 of the estimate");
+    let (held, probes) = decide(Some(2_500_000), None);
+    assert!(held == Some(1_000_000) && probes >= 3, "{held:?}, {probes}: the uplink can have 1.5 Mb/s");
+    // 100 kb/s of each of the others at least; the floor; no more than a quarter of the capacity.
+    let budget = |floor| decide(Some(1_600_000), floor).0;
+    assert_eq!([None, Some(350_000), Some(900_000)].map(budget), [300_000, 350_000, 400_000].map(Some));
+}
+
+#[test]
+fn an_estimate_is_exact_after_a_fall_that_was_filled() {
+    let mut allocator = Allocator::new(RoomConfig { policy: RoomPolicy::Plain, ..RoomConfig::default() });
+    let mut probed = |at: u64, rate: u64, sent: u64| {
+        let mut inputs = if at == 1000 { join_all(2) } else { Vec::new() };
+        inputs.push(json!({"down": {"member": 1, "rate": rate, "sent": sent}}));
+        let reply = answer(&mut allocator, &json!({"room": "a", "at": at, "inputs": inputs}));
+        let actions = reply["actions"].as_array().expect("actions").clone();
+        actions.into_iter().find(|one| one["probe"]["member"] == 1).map(|one| one["probe"]["rate"].clone())
+    };
+    assert!(probed(1000, 800_000, 700_000).is_some_and(|rate| rate.is_u64()), "it rises: a lower bound");
+    assert_eq!(probed(1200, 600_000, 500_000), Some(Value::Null), "it fell, though it was filled");
 }
 
 #[test]

@@ -12,8 +12,7 @@ const RIGHT: Clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
 
 #[test]
 fn a_client_without_the_channel_is_held_by_remb() {
-    let config =
-        RoomConfig { policy: RoomPolicy::Plum, coordinated: true, rho: 1.0, ..RoomConfig::default() };
+    let config = RoomConfig { policy: RoomPolicy::Plum, rho: 1.0, ..RoomConfig::default() };
     let mut world = World::new(config);
     // With all weight on fairness, a link of 2 Mb/s gives its downlink what its camera would take.
     world.seat(Equipment { camera: 1.5e6, slots: 4, ears: 0, channel: false }, 2.0e6, RIGHT);

@@ -71,13 +71,15 @@ fn any_datagram_leaves_a_room_as_it_was() {
 enum Input {
     Join(u8, u16),
     Leave(u8),
-    Layers(u8, Vec<u64>),
+    Layers(u8, Vec<u64>, bool),
     Views(u8, Vec<(u8, u8, u8)>),
     Up(u8, u64, Option<u64>),
     Down(u8, u64, Option<u64>),
     Speech(u8),
     Ack(u8, u8),
-    Coordinated(bool),
+    Policy(bool),
+    Channel(u8, Option<u64>),
+    Floor(u8, Option<u64>),
     End,
 }
 
@@ -97,7 +99,9 @@ fn line(at: Option<u64>, inputs: &[Input]) -> Value {
                 json!({"join": {"member": member % 8, "weight": f64::from(*weight)}})
             }
             Input::Leave(member) => json!({"leave": {"member": member % 8}}),
-            Input::Layers(source, rates) => json!({"layers": {"source": source % 8, "rates": rates}}),
+            Input::Layers(source, rates, scalable) => {
+                json!({"layers": {"source": source % 8, "rates": rates, "scalable": scalable}})
+            }
             Input::Views(viewer, views) => {
                 let views = views.iter().map(|(from, largest, priority)| {
                     json!({"from": from % 8, "largest": largest % 4, "priority": priority})
@@ -112,7 +116,11 @@ fn line(at: Option<u64>, inputs: &[Input]) -> Value {
             }
             Input::Speech(member) => json!({"speech": {"member": member % 8}}),
             Input::Ack(member, sequence) => json!({"ack": {"member": member % 8, "sequence": sequence}}),
-            Input::Coordinated(coordinated) => json!({"config": {"coordinated": coordinated}}),
+            Input::Policy(plum) => {
+                json!({"config": {"policy": if *plum { "plum" } else { "layer-suspension" }}})
+            }
+            Input::Channel(member, sum) => json!({"channel": {"member": member % 8, "sum": sum}}),
+            Input::Floor(member, rate) => json!({"floor": {"member": member % 8, "rate": rate}}),
             Input::End => json!({"end": {}}),
         })
         .collect();
@@ -128,7 +136,7 @@ fn any_inputs_at_any_time_are_answered() {
         let mut begin = Vec::new();
         for member in 0..4 {
             begin.push(Input::Join(member, 1));
-            begin.push(Input::Layers(member, vec![120_000, 360_000, 1_000_000]));
+            begin.push(Input::Layers(member, vec![120_000, 360_000, 1_000_000], false));
             begin.push(Input::Views(member, (0..4).map(|from| (from, 2, 0)).collect()));
             begin.push(Input::Down(member, 400_000, Some(400_000)));
             begin.push(Input::Up(member, 1_400_000, Some(1_400_000)));
@@ -149,7 +157,7 @@ fn any_inputs_at_any_time_are_answered() {
             time = time.max(at.unwrap_or(time)).min(LATEST - 100_000);
             let answer = serde_json::to_value(answer.expect("an answer")).expect("JSON");
             let actions = answer["actions"].as_array().map_or(0, Vec::len);
-            assert!(actions <= 8 * (8 + 3), "{actions} actions");
+            assert!(actions <= 8 * (8 + 4), "{actions} actions");
         }
     });
 }

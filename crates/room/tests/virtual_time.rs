@@ -56,7 +56,7 @@ fn a_narrow_half_duplex_link_sends_what_its_camera_has() {
     };
     // It was 1.45 to 1.48 Mb/s. With a camera whose largest layer began at 70 % of its share the phase decided between 1.5 and 0.48.
     let mut rates = Vec::new();
-    for policy in [RoomPolicy::Plain, RoomPolicy::Plum] {
+    for policy in [RoomPolicy::Plain, RoomPolicy::LayerSuspension] {
         for apart in [0.0, 0.11, 0.37] {
             rates.push((sent(policy, apart), policy, apart));
         }
@@ -95,7 +95,7 @@ fn own_pictures_give_way_to_the_sound_of_others() {
 
 #[test]
 fn a_link_that_collapses_punishes_nobody_else_and_recovers() {
-    let mut world = World::new(config(RoomPolicy::Plum));
+    let mut world = World::new(config(RoomPolicy::LayerSuspension));
     (0..4).for_each(|_| world.add(1e6, WIDE, 4));
     world.run_until(30.0);
     // What the others send to each other: the one on the bad link sends less itself.
@@ -123,7 +123,7 @@ fn a_link_that_collapses_punishes_nobody_else_and_recovers() {
 
 #[test]
 fn losses_an_absence_and_lies_stay_with_their_participant() {
-    let mut world = World::new(config(RoomPolicy::Plum));
+    let mut world = World::new(config(RoomPolicy::LayerSuspension));
     (0..4).for_each(|_| world.add(0.8e6, WIDE, 4));
     world.run_until(15.0);
     world.guests[0].loses = 20;

@@ -34,7 +34,7 @@ pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
 }
 
 #[test]
-fn the_state_needs_a_token_and_the_policy_a_host() {
+fn the_state_needs_a_token_and_the_policy_and_channels_a_host() {
     let web = web();
     let bearer = |role| format!("Bearer {}", web.token("blue", role, Duration::from_secs(60)));
     let (host, guest) = (bearer(Role::Host), bearer(Role::Guest));
@@ -51,6 +51,14 @@ fn the_state_needs_a_token_and_the_policy_a_host() {
     assert_eq!(status("POST", "/policy", Some(&guest), plain), 403);
     assert_eq!(status("POST", "/policy", Some(&host), plain), 204);
     assert_eq!(status("POST", "/policy", Some(&host), r#"{"policy":"best"}"#), 400);
+    let channel = r#"{"member":0,"sum":20000000}"#;
+    assert_eq!(status("POST", "/channel", None, channel), 401);
+    assert_eq!(status("POST", "/channel", Some(&guest), channel), 403);
+    assert_eq!(status("POST", "/channel", Some(&host), channel), 204);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0}"#), 400);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":1000000000001}"#), 400);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":65536,"sum":1}"#), 400);
+    assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":-1}"#), 400);
     assert_eq!(status("POST", "/join", Some(&guest), "{}"), 400);
     assert_eq!(status("GET", "/../etc/passwd", None, ""), 404);
 }

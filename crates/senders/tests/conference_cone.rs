@@ -128,7 +128,7 @@ proptest! {
         let rate = |mbps: f64| BitRate::from_bps_f64(mbps * 1e6);
         let problem = Problem {
             source_cap: rate(30.0 / users.len().clamp(1, 25) as f64),
-            users: users.iter().map(|(mbps, weight)| User { capacity: rate(*mbps), weight: *weight }).collect(),
+            users: users.iter().map(|(mbps, weight)| User { capacity: rate(*mbps), weight: *weight, least_down: BitRate::ZERO }).collect(),
             qoe: [Qoe::Linear, Qoe::Logarithmic, Qoe::ConcaveSquare][which],
             rho,
             max_bitrate: BitRate::from_mbps(30),

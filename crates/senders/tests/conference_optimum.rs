@@ -9,7 +9,10 @@ fn rate(mbps: f64) -> BitRate {
 }
 
 fn users(capacities: &[f64]) -> Vec<User> {
-    capacities.iter().map(|mbps| User { capacity: rate(*mbps), weight: 1.0 }).collect()
+    capacities
+        .iter()
+        .map(|mbps| User { capacity: rate(*mbps), weight: 1.0, least_down: BitRate::ZERO })
+        .collect()
 }
 
 fn problem(capacities: &[f64], qoe: Qoe, rho: f64) -> Problem {
@@ -129,7 +132,7 @@ proptest! {
         least_down in prop_oneof![Just(0), 0..9_000_000_u64],
     ) {
         let users = capacities.iter().zip(weights);
-        let users = users.map(|(bps, weight)| User { capacity: BitRate::from_bps(*bps), weight }).collect();
+        let users = users.map(|(bps, weight)| User { capacity: BitRate::from_bps(*bps), weight, least_down: BitRate::ZERO }).collect();
         let problem = Problem {
             users,
             qoe: [Qoe::Linear, Qoe::Logarithmic, Qoe::ConcaveSquare][which],
@@ -233,7 +236,9 @@ fn weights_far_apart_are_solved() {
     let capacities = [0, 42_144_403, 1_000_000_000_000];
     let users = capacities.into_iter().zip([1e-6, 1e6, 1.0]);
     let problem = Problem {
-        users: users.map(|(bps, weight)| User { capacity: BitRate::from_bps(bps), weight }).collect(),
+        users: users
+            .map(|(bps, weight)| User { capacity: BitRate::from_bps(bps), weight, least_down: BitRate::ZERO })
+            .collect(),
         qoe: Qoe::Linear,
         rho: 0.0,
         max_bitrate: BitRate::from_bps(30_000_000),

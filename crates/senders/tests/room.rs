@@ -3,7 +3,7 @@
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::plum::State;
 use airbound_senders::conference::room::{
-    Action, Constraint, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
+    Action, Channel, Constraint, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
 };
 use airbound_units::{BitRate, Instant, Span};
 
@@ -26,7 +26,7 @@ struct Session {
 
 impl Session {
     fn new(policy: RoomPolicy, members: u16) -> Self {
-        let config = RoomConfig { policy, coordinated: true, ..RoomConfig::default() };
+        let config = RoomConfig { policy, ..RoomConfig::default() };
         let mut room = Room::new(config).expect("valid");
         let all = || (0..members).map(ClientId);
         for member in all() {
@@ -144,11 +144,102 @@ fn only_exact_estimates_make_a_bottleneck() {
     assert!(!session.actions.iter().any(|action| matches!(action, Action::Hold { layers: None, .. })));
 }
 
+/// The state of member 0 under Plum, whose link is known by its estimates of a kind, or by a channel of 2.5 Mb/s that is told for some time.
+fn known(kind: EstimateKind, told: u64) -> (Session, State) {
+    let mut session = Session::new(RoomPolicy::Plum, 4);
+    for step in 0..70 {
+        let now = at(session.now);
+        if step * 200 < told {
+            session.room.on_channel(now, ClientId(0), Some(Channel { sum: kbps(2500), at: now }));
+        }
+        session.estimates(0, [500, 2000], kind);
+        (1..4).for_each(|member| session.estimates(member, [1500, 6000], EstimateKind::AtLeast));
+        session.run(200);
+    }
+    let state = session.room.state(ClientId(0)).expect("a member");
+    (session, state)
+}
+
+#[test]
+fn a_channel_that_is_told_needs_no_exact_estimates_and_ages() {
+    let held = |(_, state): (Session, State)| matches!(state, State::ServerConstrained { .. });
+    assert!(held(known(EstimateKind::Exact, 0)));
+    assert!(!held(known(EstimateKind::AtLeast, 0)));
+    assert!(held(known(EstimateKind::AtLeast, 12_000)));
+    assert!(!held(known(EstimateKind::AtLeast, 1000)), "told for 1 s, 13 s ago");
+}
+
+#[test]
+fn an_uplink_whose_downlink_gives_way_is_probed_until_it_takes_what_it_is_given() {
+    let (mut session, _) = known(EstimateKind::AtLeast, 12_000);
+    let probes = |session: &Session| {
+        let probes = session.actions.iter().filter_map(|action| match action {
+            Action::ProbeUplink { member, rate } => Some((*member, *rate)),
+            _ => None,
+        });
+        probes.collect::<Vec<_>>()
+    };
+    let seen = probes(&session);
+    assert_eq!(seen.last(), Some(&(ClientId(0), kbps(1500))));
+    assert!((5..=7).contains(&seen.len()), "each 2 s: {seen:?}");
+    for _ in 0..20 {
+        let now = at(session.now);
+        session.room.on_channel(now, ClientId(0), Some(Channel { sum: kbps(2500), at: now }));
+        session.estimates(0, [1500, 2000], EstimateKind::AtLeast);
+        session.run(200);
+    }
+    assert!(probes(&session).len() <= seen.len() + 1, "it has what it was given");
+}
+
+#[test]
+fn a_viewer_keeps_its_floor() {
+    let target = |floor: Option<u64>, all: u64| {
+        let mut session = Session::new(RoomPolicy::Plum, 4);
+        let config = RoomConfig { least_down: kbps(all), ..*session.room.config() };
+        session.room.set_config(at(0), config).expect("valid");
+        session.room.on_floor(at(0), ClientId(0), floor.map(kbps));
+        for _ in 0..10 {
+            let now = at(session.now);
+            session.room.on_channel(now, ClientId(0), Some(Channel { sum: kbps(1600), at: now }));
+            session.estimates(0, [800, 800], EstimateKind::AtLeast);
+            (1..4).for_each(|member| session.estimates(member, [1500, 6000], EstimateKind::AtLeast));
+            session.run(200);
+        }
+        session.room.target(ClientId(0)).expect("a target").down
+    };
+    // Its uplink counts three times: without a floor it sends 1.5 Mb/s of 1.6.
+    assert_eq!(target(None, 0), kbps(100));
+    assert_eq!(
+        (target(Some(350), 0), target(None, 350), target(Some(200), 350)),
+        (kbps(350), kbps(350), kbps(200))
+    );
+    // No more than a quarter of the capacity.
+    assert_eq!(target(Some(1000), 0), kbps(400));
+}
+
+#[test]
+fn scalable_layers_are_no_sum() {
+    let mut session = Session::new(RoomPolicy::LayerSuspension, 2);
+    let rates = [100, 150, 200, 300, 450, 600, 900, 1350, 1800].map(kbps);
+    for step in 0..60 {
+        let now = at(session.now);
+        session.room.on_views(now, ClientId(0), &[Viewing { source: ClientId(1), largest: 8, priority: 0 }]);
+        let taken = if step < 40 { &rates[..] } else { &rates[..5] };
+        session.room.on_scalable_layers(now, ClientId(1), taken);
+        session.estimates(0, [3000, 540], EstimateKind::Exact);
+        session.estimates(1, [3000, 3000], EstimateKind::Exact);
+        session.run(200);
+    }
+    // 0.95 of 540 kb/s are 513, of which a tenth stays free: 450 kb/s fit.
+    assert_eq!(session.layer(0, 1), Some(4));
+    // Those in use have 450 kb/s, the next one 150 more: a third of that is slack.
+    let held = session.room.explain_sender(ClientId(1)).expect("a member");
+    assert_eq!((held.held, &held.binding[..]), (Some(495_000), &[Constraint::Viewers][..]));
+}
+
 #[test]
 fn a_layer_that_nobody_takes_is_not_sent_until_a_viewer_has_room_for_it() {
-    let mut session = Session::new(RoomPolicy::Plum, 3);
-    let config = RoomConfig { coordinated: false, ..*session.room.config() };
-    session.room.set_config(at(0), config).expect("valid");
+    let mut session = Session::new(RoomPolicy::LayerSuspension, 3);
     // What the members send follows the notices.
     let mut layers = [3; 3];
     let mut run = |session: &mut Session, ms: u64| {

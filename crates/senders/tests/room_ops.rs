@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::plum::State;
 use airbound_senders::conference::room::{
-    Action, Constraint, Estimate, EstimateKind, MOST_LAYERS, Reason, Room, RoomConfig, RoomPolicy, Viewing,
+    Action, Channel, Constraint, Estimate, EstimateKind, Reason, Room, RoomConfig, RoomPolicy, Viewing,
 };
 use airbound_units::{BitRate, Instant, Span};
 use bolero::TypeGenerator;
@@ -17,10 +17,12 @@ enum Op {
     Back(u16),
     Join(u8, u8),
     Leave(u8),
-    Layers(u8, [u16; MOST_LAYERS]),
+    Layers(u8, [u16; 4], bool),
     Views(u8, Vec<(u8, u8, u8)>),
     Up(u8, u16, bool),
     Down(u8, u16, bool, u16),
+    Channel(u8, Option<u16>),
+    Floor(u8, Option<u16>),
     Speech(u8),
     Path(u8, bool),
     Deaf(u8),
@@ -43,7 +45,7 @@ fn kbps(rate: u16) -> BitRate {
 /// The test's own knowledge of the room.
 #[derive(Default)]
 struct Known {
-    layers: BTreeMap<ClientId, [u16; MOST_LAYERS]>,
+    layers: BTreeMap<ClientId, [u16; 4]>,
     /// Layers that were ever sent.
     sent: BTreeSet<(ClientId, u8)>,
     views: BTreeMap<ClientId, Vec<Viewing>>,
@@ -54,7 +56,8 @@ struct Known {
 }
 
 fn drive(ops: &[Op]) {
-    let mut room = Room::new(RoomConfig { coordinated: true, ..RoomConfig::default() }).expect("valid");
+    let mut room =
+        Room::new(RoomConfig { policy: RoomPolicy::Plum, ..RoomConfig::default() }).expect("valid");
     let mut known = Known::default();
     let mut now = Instant::ZERO;
     let mut latest = now;
@@ -72,8 +75,12 @@ fn drive(ops: &[Op]) {
                 known.told.remove(&id(*member));
                 known.forwarded.retain(|(viewer, _), _| *viewer != id(*member));
             }
-            Op::Layers(member, rates) => {
-                room.on_layers(now, id(*member), &rates.map(kbps));
+            Op::Layers(member, rates, scalable) => {
+                if *scalable {
+                    room.on_scalable_layers(now, id(*member), &rates.map(kbps));
+                } else {
+                    room.on_layers(now, id(*member), &rates.map(kbps));
+                }
                 if room.members().any(|other| other == id(*member)) {
                     known.layers.insert(id(*member), *rates);
                     let sent = (0..).zip(rates).filter(|(_, rate)| **rate > 0);
@@ -108,6 +115,11 @@ fn drive(ops: &[Op]) {
                     known.down.insert(id(*member), estimate(*rate, *exact, at));
                 }
             }
+            Op::Channel(member, sum) => {
+                let channel = sum.map(|sum| Channel { sum: kbps(sum), at: now });
+                room.on_channel(now, id(*member), channel);
+            }
+            Op::Floor(member, floor) => room.on_floor(now, id(*member), floor.map(kbps)),
             Op::Speech(member) => room.on_speech(now, id(*member)),
             Op::Path(member, trouble) => {
                 room.on_path(now, id(*member), *trouble);
@@ -121,13 +133,8 @@ fn drive(ops: &[Op]) {
             }
             Op::Acknowledge(member, sequence) => room.on_acknowledged(id(*member), u32::from(*sequence)),
             Op::Policy(policy) => {
-                let (policy, coordinated) = match policy % 4 {
-                    0 => (RoomPolicy::Plain, true),
-                    1 => (RoomPolicy::LastN, true),
-                    2 => (RoomPolicy::Plum, false),
-                    _ => (RoomPolicy::Plum, true),
-                };
-                let config = RoomConfig { policy, coordinated, active: 2, ..*room.config() };
+                let policy = RoomPolicy::ALL[usize::from(policy % 4)];
+                let config = RoomConfig { policy, active: 2, ..*room.config() };
                 room.set_config(now, config).expect("valid");
             }
             Op::Server(rate) => {
@@ -308,7 +315,7 @@ fn a_full_room_keeps_to_its_estimates_and_its_reasons_are_true() {
         for member in 0..MEMBERS {
             let mut next = || rates.next().unwrap_or(900) % 4000;
             all.push(Op::Join(member, 1));
-            all.push(Op::Layers(member, [next() / 10, next() / 3, next(), 0]));
+            all.push(Op::Layers(member, [next() / 10, next() / 3, next(), 0], false));
             all.push(Op::Views(member, (0..MEMBERS).map(|source| (source, 3, source)).collect()));
             all.push(Op::Up(member, next(), true));
             all.push(Op::Down(member, next(), true, 0));

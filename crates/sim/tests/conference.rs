@@ -48,6 +48,7 @@ fn the_same_session_again_gives_the_same() {
         ConferenceConfig::LastN(LastNConfig::default()),
         ConferenceConfig::Tack(TackConfig::default()),
         PLUM(),
+        room(RoomPolicy::LayerSuspension),
         room(RoomPolicy::Plum),
     ] {
         let access = || vec![pipe("0 12\n3 20\n7 6\n"), pipe("0 9\n"), pipe("0 30\n")];

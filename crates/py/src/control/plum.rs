@@ -30,8 +30,13 @@ pub(crate) fn plum_allocation(
         return Err(refused(format!("{given} weights are given for {users} capacities; give one for each")));
     }
     let users = capacities.into_iter().zip(weights);
-    let users: Vec<User> =
-        users.map(|(capacity, weight)| User { capacity: BitRate::from_bps(capacity), weight }).collect();
+    let users: Vec<User> = users
+        .map(|(capacity, weight)| User {
+            capacity: BitRate::from_bps(capacity),
+            weight,
+            least_down: BitRate::ZERO,
+        })
+        .collect();
     let problem = Problem {
         qoe: config.qoe,
         rho: config.rho,

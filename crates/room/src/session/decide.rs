@@ -52,9 +52,10 @@ impl Session {
                 })
                 .collect();
             self.room.on_layers(when, peer.id, &rates);
-            let lately = |at: Option<Instant>| at.is_some_and(|at| now.saturating_duration_since(at) <= TICK);
-            let waits =
-                [peer.arrivals.full(), peer.downlink.fell(), peer.uplink.fell()].into_iter().any(lately);
+            let lately = |at: Instant| now.saturating_duration_since(at) <= TICK;
+            let fell = |at: When| when.since(at).as_nanos() <= TICK.as_nanos() as u64;
+            let fell = [peer.downlink.fell(), peer.uplink.fell()].into_iter().flatten().any(fell);
+            let waits = fell || peer.arrivals.full().is_some_and(lately);
             let lost = std::mem::take(&mut peer.trouble);
             self.room.on_path(when, peer.id, waits || lost);
             if lost && peer.sound.rate() > 0.0 {
@@ -72,9 +73,9 @@ impl Session {
                 let most = own.filter(|_| doubtful).unwrap_or((received * CLAIM).max(300e3));
                 let claim = claim.min(most).max(received);
                 if !doubtful {
-                    peer.uplink.take(now, claim, received);
+                    peer.uplink.take(when, claim, received);
                 }
-                let kind = if doubtful { EstimateKind::AtLeast } else { peer.uplink.kind(now, received) };
+                let kind = if doubtful { EstimateKind::AtLeast } else { peer.uplink.kind(when, received) };
                 let rate = BitRate::from_bps_f64(claim);
                 self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
             }
@@ -200,6 +201,10 @@ impl Session {
                     }
                 }
                 Some(Action::Forward { viewer, source, layer }) => self.forward(viewer, source, layer),
+                Some(Action::ProbeUplink { member, rate }) => {
+                    // A lost one is repeated at the next check.
+                    self.tell(member, &json!({"t": "probe", "rate": rate.as_bps()}).to_string());
+                }
                 Some(Action::Begin { member, rate }) => {
                     match self.peers.get_mut(&member) {
                         Some(peer) if peer.feedback == Feedback::Remb => {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use airbound_senders::conference::plum::State;
-use airbound_senders::conference::room::EstimateKind;
+use airbound_senders::conference::room::{EstimateKind, Gauge};
 
 use super::*;
 
@@ -39,7 +39,7 @@ impl Session {
         let recent = self.log.iter().skip(self.log.len() - new);
         let log: Vec<Value> =
             recent.map(|line| json!([(line.at * 10.0).round() / 10.0, line.text])).collect();
-        let policy = policy_name(self.room.config().policy);
+        let policy = self.room.config().policy.name();
         let message =
             json!({"t": "view", "policy": policy, "host": host, "own": own, "members": others, "log": log});
         let message = message.to_string();
@@ -58,7 +58,7 @@ impl Session {
         let limit = state.server_limit().map(BitRate::as_bps);
         let held = (peer.held > 0.0).then(|| bps(peer.held));
         let binding = peer.reason.as_ref().map(|reason| &reason.binding);
-        let kind = |gauge: &crate::peer::Gauge, sent: f64| match gauge.kind(self.now, sent) {
+        let kind = |gauge: &Gauge, sent: f64| match gauge.kind(self.when(), sent) {
             EstimateKind::Exact => "exact",
             EstimateKind::AtLeast => "at-least",
         };
@@ -110,7 +110,7 @@ impl Session {
         let members: Vec<Value> = self.peers.keys().filter_map(|id| self.member(*id, true)).collect();
         let counters = self.room.counters();
         json!({
-            "policy": policy_name(self.room.config().policy),
+            "policy": self.room.config().policy.name(),
             "seconds": self.now.saturating_duration_since(self.start).as_secs_f64(),
             "members": members,
             "counts": {

@@ -16,6 +16,8 @@ pub struct User {
     pub capacity: BitRate,
     /// Weight of this user's QoE in mean and deviation, relative to the others'; above 0 and finite. The paper uses equal weights.
     pub weight: f64,
+    /// Lowest useful bitrate of this viewer, if above [`Problem::least_down`]; as that, less where it does not fit.
+    pub least_down: BitRate,
 }
 
 /// Allocation problem: the objective to maximise, and its constraints.
@@ -137,9 +139,12 @@ impl Problem {
         let worth = |user: &User| user.capacity.min(self.source_cap).min(self.max_bitrate).as_bps();
         let others = self.users.iter().enumerate().filter(|(other, _)| *other != index);
         let content = others.map(|(_, user)| worth(user)).fold(0, u64::saturating_add);
-        let capacity = self.users.get(index).map_or(0, |user| user.capacity.as_bps());
+        let (capacity, own) = self
+            .users
+            .get(index)
+            .map_or_else(Default::default, |user| (user.capacity.as_bps(), user.least_down));
         let most = (capacity / 4).min(content / 10).min(self.max_bitrate.as_bps() / 4);
-        self.least_down.min(BitRate::from_bps(most))
+        self.least_down.max(own).min(BitRate::from_bps(most))
     }
 
     /// Returns the terms and the sum of equation 1 for downlink rates.

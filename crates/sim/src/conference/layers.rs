@@ -3,7 +3,7 @@
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::camera::{CAMERA_LAYERS, Camera, SHARES};
 use airbound_senders::conference::plum::{Notice, State};
-use airbound_senders::conference::room::{Action, Estimate, MOST_LAYERS, Room, RoomConfig, Viewing};
+use airbound_senders::conference::room::{Action, Gauge, MOST_LAYERS, Room, RoomConfig, Viewing};
 use airbound_units::{BitRate, ConfigError, Instant};
 
 /// The room, with the layers that it chose and the rates of those that are sent.
@@ -17,6 +17,10 @@ pub(super) struct Layered {
     chosen: Vec<Vec<Option<u8>>>,
     /// Downlinks whose estimates begin anew, and at which rates.
     begins: Vec<(usize, BitRate)>,
+    /// Uplinks that are probed, and up to which rates.
+    probes: Vec<(usize, BitRate)>,
+    /// For each client, its estimates up and down.
+    gauges: Vec<[Gauge; 2]>,
 }
 
 impl Layered {
@@ -46,6 +50,8 @@ impl Layered {
             rates: vec![[0.0; CAMERA_LAYERS]; count],
             chosen: vec![vec![None; count]; count],
             begins: Vec::new(),
+            probes: Vec::new(),
+            gauges: vec![[Gauge::default(); 2]; count],
         })
     }
 
@@ -66,6 +72,7 @@ impl Layered {
                     self.chosen[usize::from(viewer.0)][usize::from(source.0)] = layer;
                 }
                 Action::Begin { member, rate } => self.begins.push((usize::from(member.0), rate)),
+                Action::ProbeUplink { member, rate } => self.probes.push((usize::from(member.0), rate)),
                 Action::Probe { .. } => {}
             }
         }
@@ -74,6 +81,11 @@ impl Layered {
     /// A client whose downlink is to be estimated anew, and the rate to begin at.
     pub(super) fn take_begin(&mut self) -> Option<(usize, BitRate)> {
         self.begins.pop()
+    }
+
+    /// A client whose uplink is to be probed, and up to which rate.
+    pub(super) fn take_probe(&mut self) -> Option<(usize, BitRate)> {
+        self.probes.pop()
     }
 
     /// Takes whether packets of a client are lost or wait.
@@ -92,15 +104,17 @@ impl Layered {
         self.room.on_layers(now, id(source), &rates);
     }
 
-    /// Takes the estimates of both congestion controls of a client, in bit/s. One that its sender fills is exact.
+    /// Takes the estimates of both congestion controls of a client, in bit/s.
     pub(super) fn on_estimates(&mut self, now: Instant, client: usize, [up, down]: [f64; 2]) {
         let sent_up: f64 = self.rates[client].iter().sum();
         let sent_down: u64 = self.room.forwarded_to(id(client)).map(|(.., rate)| rate.as_bps()).sum();
-        let estimate = |rate: f64, sent: f64| {
-            Estimate::of(BitRate::from_bps_f64(rate), BitRate::from_bps_f64(sent), now)
+        let estimate = |gauge: &mut Gauge, rate: f64, sent: f64| {
+            gauge.estimate(now, BitRate::from_bps_f64(rate), BitRate::from_bps_f64(sent))
         };
-        self.room.on_uplink(now, id(client), estimate(up, sent_up));
-        self.room.on_downlink(now, id(client), estimate(down, sent_down as f64));
+        let [of_up, of_down] = &mut self.gauges[client];
+        let (up, down) = (estimate(of_up, up, sent_up), estimate(of_down, down, sent_down as f64));
+        self.room.on_uplink(now, id(client), up);
+        self.room.on_downlink(now, id(client), down);
     }
 
     /// The part of a source's media that a viewer gets: one layer of all that are sent. One that was held back comes with its next frame; until

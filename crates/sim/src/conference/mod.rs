@@ -494,6 +494,10 @@ impl Conference {
                     self.send(number, Way::Up, vec![answer]);
                 }
             }
+            Content::Probe(rate) => {
+                self.clients[number].up.request_probe(now, rate);
+                self.drive(number, Way::Up);
+            }
             Content::Answer(sequence) => {
                 self.policy.on_answer(number, sequence);
                 self.schedule_policy();
@@ -539,6 +543,9 @@ impl Conference {
             self.notices += 1;
             let packet = Packet::new(client, Way::Down, Content::Notice(notice));
             self.send(client, Way::Down, vec![packet]);
+        }
+        while let Some((client, rate)) = self.policy.take_probe() {
+            self.send(client, Way::Down, vec![Packet::new(client, Way::Down, Content::Probe(rate))]);
         }
         while let Some((client, rate)) = self.policy.take_begin() {
             self.clients[client].down.begin(self.now, rate);

@@ -2,7 +2,7 @@
 
 use airbound_senders::conference::plum::Notice;
 use airbound_senders::tcp::{Ack, SEGMENT_HEADERS, Segment};
-use airbound_units::Instant;
+use airbound_units::{BitRate, Instant};
 
 use super::stream::{FeedbackPacket, MediaPacket};
 use crate::path::Way;
@@ -20,6 +20,8 @@ pub(super) enum Content {
     Feedback(FeedbackPacket),
     /// A decision of Plum.
     Notice(Notice),
+    /// The uplink of a client may have this rate, and is probed.
+    Probe(BitRate),
     /// Acknowledges a decision.
     Answer(u32),
 }
@@ -60,7 +62,7 @@ impl Packet {
             Content::Ack(ack) => ack.size().as_u64(),
             Content::Media(packet) => packet.size.as_u64(),
             Content::Feedback(feedback) => feedback.size.as_u64(),
-            Content::Notice(_) | Content::Answer(_) => Notice::SIZE,
+            Content::Notice(_) | Content::Probe(_) | Content::Answer(_) => Notice::SIZE,
         };
         bytes as u32
     }

@@ -122,6 +122,15 @@ impl Policy {
         }
     }
 
+    /// A client whose uplink is to be probed, and up to which rate.
+    pub(super) fn take_probe(&mut self) -> Option<(usize, BitRate)> {
+        match self {
+            Self::Plum(server, _) => server.take_probe().map(|(client, rate)| (usize::from(client.0), rate)),
+            Self::Room(room, _) => room.take_probe(),
+            _ => None,
+        }
+    }
+
     /// Takes the present rate of a source's media, in bit/s.
     pub(super) fn on_source(&mut self, now: Instant, source: usize, rate: f64) {
         if let Self::Room(room, _) = self {

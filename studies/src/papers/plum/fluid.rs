@@ -48,7 +48,10 @@ fn fair_share(capacities: &[f64], limits: Limits) -> Vec<[f64; 2]> {
 
 fn problem(capacities: &[f64], limits: Limits, rho: f64) -> Problem {
     Problem {
-        users: capacities.iter().map(|mbps| User { capacity: rate(*mbps), weight: 1.0 }).collect(),
+        users: capacities
+            .iter()
+            .map(|mbps| User { capacity: rate(*mbps), weight: 1.0, least_down: BitRate::ZERO })
+            .collect(),
         qoe: Qoe::Linear,
         rho,
         max_bitrate: rate(limits.max),

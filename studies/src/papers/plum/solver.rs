@@ -13,7 +13,9 @@ use crate::papers::Part;
 fn problem(users: u64, qoe: Qoe) -> Problem {
     let capacity = |index: u64| BitRate::from_kbps(5_000 + index * 7_919 % 55_000);
     Problem {
-        users: (0..users).map(|index| User { capacity: capacity(index), weight: 1.0 }).collect(),
+        users: (0..users)
+            .map(|index| User { capacity: capacity(index), weight: 1.0, least_down: BitRate::ZERO })
+            .collect(),
         qoe,
         rho: 0.5,
         max_bitrate: BitRate::from_mbps(30),

@@ -45,6 +45,9 @@ pub struct PlumConfig {
     pub change: f64,
     /// Statistic used as a direction's estimate. Default the mean over the period.
     pub reading: Reading,
+    /// Whether the uplink of a client whose downlink gives way is probed at each check until it has what it was given. Default false: the paper has no
+    /// probe, and BBR looks for more by itself.
+    pub probe: bool,
     /// Time after which an unanswered notice is sent again, 10 ms to 10 s. Default 200 ms.
     pub repeat: Span,
 }
@@ -65,6 +68,7 @@ impl Default for PlumConfig {
             period: Span::from_secs(5),
             change: 0.2,
             reading: Reading::Mean,
+            probe: false,
             repeat: Span::from_millis(200),
         }
     }

@@ -26,6 +26,15 @@ struct Member {
     target: Option<Share>,
 }
 
+impl Member {
+    /// The rate that an uplink whose downlink gives way does not reach yet.
+    fn unreached(&self) -> Option<BitRate> {
+        let (target, natural) = (self.target?, self.capacity.natural()?);
+        let yields = matches!(self.state, State::ServerConstrained { .. });
+        (yields && natural.up < target.up.mul_f64(State::REACHED)).then_some(target.up)
+    }
+}
+
 /// The server of a session under Plum.
 ///
 /// Pass it estimates with [`PlumServer::on_estimates`] and acknowledgements; call [`PlumServer::on_deadline`] at
@@ -43,6 +52,8 @@ pub struct PlumServer {
     last: Option<Allocation>,
     error: Option<ProblemError>,
     computed: u64,
+    /// Uplinks to be probed, and up to which rates.
+    probes: Vec<(ClientId, BitRate)>,
 }
 
 impl PlumServer {
@@ -62,6 +73,7 @@ impl PlumServer {
             last: None,
             error: None,
             computed: 0,
+            probes: Vec::new(),
         })
     }
 
@@ -128,6 +140,10 @@ impl PlumServer {
         if self.stale || self.members.values().any(changed) {
             self.reallocate();
         }
+        if self.config.probe {
+            self.probes =
+                self.members.iter().filter_map(|(id, member)| Some((*id, member.unreached()?))).collect();
+        }
     }
 
     /// Computes new targets, and the states that lead there. Clients without estimates stay natural and are left out.
@@ -137,7 +153,11 @@ impl PlumServer {
             .iter()
             .filter_map(|(id, member)| {
                 let now = member.capacity.in_use(member.state)?;
-                Some((*id, User { capacity: now.up + now.down, weight: member.weight }, now))
+                Some((
+                    *id,
+                    User { capacity: now.up + now.down, weight: member.weight, least_down: BitRate::ZERO },
+                    now,
+                ))
             })
             .collect();
         let problem = Problem {
@@ -183,6 +203,11 @@ impl PlumServer {
         self.members
             .iter_mut()
             .find_map(|(id, member)| member.outbox.poll(now, repeat).map(|notice| (*id, notice)))
+    }
+
+    /// A client whose uplink is to be probed, and up to which rate; call until `None`.
+    pub fn take_probe(&mut self) -> Option<(ClientId, BitRate)> {
+        self.probes.pop()
     }
 
     /// Returns the rate at which the server may forward to a client; `None` while the server is natural towards it.

@@ -23,6 +23,9 @@ pub enum State {
 }
 
 impl State {
+    /// Part of its target from which an uplink counts as having reached it.
+    pub(in crate::conference) const REACHED: f64 = 0.9;
+
     /// The state that leads a client to its target: the direction that has to give up the larger share of its natural rate, its congestion
     /// control's estimate, is held at its target, and the other uses the released bandwidth. No direction is held at a rate that is not
     /// below the natural one. (Relative to the present rates, a constrained client whose target rises a little would be released, and the

@@ -3,7 +3,9 @@
 use crate::conference::plum::ClientId;
 
 /// Upper limit of the layers of one source.
-pub const MOST_LAYERS: usize = 4;
+///
+/// Three sizes at three frame rates (L3T3 of VP9 and AV1).
+pub const MOST_LAYERS: usize = 9;
 
 /// One source as one viewer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,9 @@ pub(super) fn choose(demands: &[Demand], server: Option<u64>, margin: f64) -> Ch
     let most = demands.iter().map(|demand| demand.wishes.len()).max().unwrap_or(0);
     let narrow =
         |budget: u64| if budget == u64::MAX { budget } else { (budget as f64 * (1.0 - margin)) as u64 };
-    for layer in 0..MOST_LAYERS as u8 {
+    let sent = |wish: &Wish| wish.rates.iter().rposition(|rate| *rate > 0).map_or(0, |top| top + 1);
+    let layers = demands.iter().flat_map(|demand| &demand.wishes).map(sent).max().unwrap_or(0);
+    for layer in 0..layers as u8 {
         for rank in 0..most {
             let viewers = demands.iter().zip(&mut chosen).zip(&mut used);
             for ((demand, chosen), used) in viewers {
@@ -105,8 +109,8 @@ mod tests {
     use super::*;
 
     fn wish(source: u16, current: Option<u8>) -> Wish {
-        let rates = [100, 300, 900, 0];
-        Wish { source: ClientId(source), rates, largest: 3, current, paused: false }
+        let rates = [100, 300, 900, 0, 0, 0, 0, 0, 0];
+        Wish { source: ClientId(source), rates, largest: MOST_LAYERS as u8 - 1, current, paused: false }
     }
 
     fn demand(capacity: u64, wishes: Vec<Wish>) -> Demand {
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn rates_that_no_link_has_are_counted_as_the_largest() {
-        let huge = Wish { rates: [u64::MAX, 0, 0, 0], ..wish(1, None) };
+        let huge = Wish { rates: [u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0], ..wish(1, None) };
         let chosen = choose(&[demand(u64::MAX, vec![huge, Wish { source: ClientId(2), ..huge }])], None, 0.0);
         assert_eq!(chosen, [[Some(0), Some(0)]]);
     }

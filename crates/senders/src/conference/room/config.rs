@@ -11,17 +11,41 @@ pub enum RoomPolicy {
     Plain,
     /// Only the [`RoomConfig::active`] latest speakers are forwarded.
     LastN,
-    /// Layers that no viewer takes are not sent, and if [`RoomConfig::coordinated`] both directions of each measured link are coordinated
-    /// (Plum, Sec. III).
+    /// Layers that no viewer takes are not sent, which needs no estimate.
     #[default]
+    LayerSuspension,
+    /// The paper's: capacity detection, optimiser and states I to III of each link that is known (Plum, Sec. III-D). Layers that no viewer takes
+    /// are not sent, as its sources send no more than is of use.
     Plum,
+}
+
+impl RoomPolicy {
+    /// All policies.
+    pub const ALL: [Self; 4] = [Self::Plain, Self::LastN, Self::LayerSuspension, Self::Plum];
+
+    /// The name in configurations, on command lines and pages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::LastN => "last-n",
+            Self::LayerSuspension => "layer-suspension",
+            Self::Plum => "plum",
+        }
+    }
+
+    /// Whether layers that no viewer takes are switched off.
+    pub(super) const fn suspends(self) -> bool {
+        matches!(self, Self::LayerSuspension | Self::Plum)
+    }
 }
 
 /// Configuration of [`super::Room`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RoomConfig {
-    /// The policy. Default `plum`.
+    /// The policy. Default `layer-suspension`: rates held by `plum` cost more than they brought over most of what was measured
+    /// (docs/results/room.md).
     pub policy: RoomPolicy,
     /// Speakers that `last-n` forwards, 1 to 63. Default 3.
     pub active: usize,
@@ -44,15 +68,14 @@ pub struct RoomConfig {
     pub dwell: Span,
     /// Upper limit of the dwell time, which doubles each time a step is taken back soon, up to 300 s. Default 16 s.
     pub longest_dwell: Span,
-    /// Age at which an exact estimate counts as a lower bound only, 100 ms to 1 h. Default 10 s.
+    /// Age at which an exact estimate counts as a lower bound only, and the capacity of a channel as not known, 100 ms to 1 h. Default 10 s.
     pub fresh: Span,
-    /// Whether both directions of each measured link are coordinated by Plum's allocation of rates too. Default false: layers that no viewer
-    /// takes are held back, which needs no estimate, and holds of other rates cost more than they brought in all that was measured
-    /// (docs/results/room.md).
-    pub coordinated: bool,
     /// Weight of fairness in Plum's utility, 0 to 1. Default 0: most bitrate for all together, above a floor for each. (With the
     /// paper's 0.5 the member behind the narrowest link would be served first, and its viewers pay for it.)
     pub rho: f64,
+    /// Floor of the downlink of each viewer under Plum, at most what a viewer can use; less where the capacity or the content is scarce
+    /// ([`Problem::least_down`](crate::conference::Problem::least_down)). Default 0. [`super::Room::on_floor`] sets that of one viewer.
+    pub least_down: BitRate,
     /// Interval of Plum's checks of capacities, 100 ms to 1 h. Default 2 s.
     pub check: Span,
     /// Relative change of a capacity that counts as clear, above 0 to 10. Default 0.2.
@@ -68,7 +91,7 @@ pub struct RoomConfig {
 impl Default for RoomConfig {
     fn default() -> Self {
         Self {
-            policy: RoomPolicy::Plum,
+            policy: RoomPolicy::LayerSuspension,
             active: 3,
             server: None,
             source: BitRate::from_kbps(1500),
@@ -80,8 +103,8 @@ impl Default for RoomConfig {
             dwell: Span::from_secs(2),
             longest_dwell: Span::from_secs(16),
             fresh: Span::from_secs(10),
-            coordinated: false,
             rho: 0.0,
+            least_down: BitRate::ZERO,
             check: Span::from_secs(2),
             change: 0.2,
             look_every: Span::from_secs(20),
@@ -94,7 +117,7 @@ impl Default for RoomConfig {
 impl RoomConfig {
     /// Whether rates of links are coordinated.
     pub(super) fn coordinates(&self) -> bool {
-        self.policy == RoomPolicy::Plum && self.coordinated
+        self.policy == RoomPolicy::Plum
     }
 
     /// Checks every value.
@@ -112,6 +135,8 @@ impl RoomConfig {
             self.least,
             "at most the largest bitrate of a sender",
         )?;
+        let most = BitRate::from_mbps(10_000);
+        ConfigError::check(self.least_down <= most, "least-down", self.least_down, "0 to 10 Gb/s")?;
         let headroom = self.headroom;
         ConfigError::check(headroom > 0.0 && headroom <= 1.0, "headroom", headroom, "above 0 to 1")?;
         ConfigError::check((0.0..=0.5).contains(&self.margin), "margin", self.margin, "0 to 0.5")?;

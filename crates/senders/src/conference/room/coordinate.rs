@@ -1,6 +1,7 @@
 //! Coordination of the two directions of each measured link (Plum, Sec. III-D), for links whose estimates may be lower bounds.
 //!
-//! A link is held once both of its estimates are exact; before, it counts with what is known to fit.
+//! A link is held once its capacity is known: both of its estimates are exact, or somebody beside the congestion controls tells the sum of both
+//! directions ([`Channel`]). Before, it counts with what is known to fit.
 //! While a direction is held its natural estimate freezes. It ages, so the hold is released briefly to look again.
 
 use airbound_units::{BitRate, Instant};
@@ -11,13 +12,28 @@ use crate::conference::plum::{Capacity, ClientId, Reading, State};
 use crate::conference::problem::{Problem, Share, User};
 use crate::conference::qoe::Qoe;
 
+/// A channel that both directions of a member share, as its station or access point knows it: PHY rate times free airtime. It needs no traffic that
+/// fills it, where the sum of two estimates does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channel {
+    /// B: the rate that both directions have together.
+    pub sum: BitRate,
+    /// When it was measured. It counts for [`RoomConfig::fresh`].
+    pub at: Instant,
+}
+
 /// One member's link under coordination.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Link {
     pub(super) up: Option<Estimate>,
     pub(super) down: Option<Estimate>,
     pub(super) weight: f64,
-    /// Both estimates were exact.
+    pub(super) channel: Option<Channel>,
+    /// Floor of its downlink, instead of the configuration's.
+    pub(super) floor: Option<BitRate>,
+    /// The sum of its channel that was last acted upon.
+    acted: Option<BitRate>,
+    /// The capacity is known: both estimates were exact, or there is a channel.
     measured: bool,
     capacity: Capacity,
     pub(super) state: State,
@@ -42,6 +58,8 @@ pub(super) struct Coordinator {
     pub(super) in_force: Option<InForce>,
     pub(super) solved: u64,
     pub(super) failed: u64,
+    /// Uplinks to be probed, and up to which rates.
+    pub(super) probes: Vec<(ClientId, BitRate)>,
 }
 
 impl Link {
@@ -60,7 +78,8 @@ impl Link {
 
     /// Releases the link, as another policy needs none of it.
     pub(super) fn release(&mut self) {
-        *self = Self { up: self.up, down: self.down, ..Self::new(self.weight) };
+        let Self { up, down, channel, floor, weight, .. } = *self;
+        *self = Self { up, down, channel, floor, ..Self::new(weight) };
     }
 
     /// The rate at which forwarding to this member is held.
@@ -76,7 +95,11 @@ impl Link {
             matches!(self.state, State::ClientConstrained { .. }),
             matches!(self.state, State::ServerConstrained { .. }),
         );
-        if !self.is_held() && !self.looking {
+        self.channel = self.channel.filter(|channel| now.since(channel.at) <= config.fresh);
+        if self.channel.is_some() {
+            self.measured = true;
+        } else if self.acted.is_some() || !self.is_held() && !self.looking {
+            // A hold by a channel that is not known any more ends, unless the estimates show the link.
             self.measured = exact(up) && exact(down);
         }
         if !self.measured {
@@ -92,14 +115,27 @@ impl Link {
         self.capacity.check(Reading::Latest);
     }
 
-    /// The capacity that counts: of a link that was not measured, what is known to fit.
-    fn user(&self) -> Option<User> {
+    /// Whether the known capacity differs clearly from the one acted upon.
+    fn changed(&self, threshold: f64) -> bool {
+        match (self.channel, self.acted) {
+            (Some(channel), Some(acted)) => {
+                let (sum, acted) = (channel.sum.as_bps(), acted.as_bps());
+                sum.abs_diff(acted) as f64 > threshold * acted as f64
+            }
+            (Some(_), None) | (None, Some(_)) => true,
+            (None, None) => self.capacity.changed(self.state, threshold),
+        }
+    }
+
+    /// The capacity that counts: of a link that is not known, what is known to fit.
+    fn user(&self, config: &RoomConfig) -> Option<User> {
         let (up, down) = (self.up?, self.down?);
-        let capacity = match self.capacity.sum(self.state) {
-            Some(sum) if self.measured => sum,
+        let capacity = match (self.channel, self.capacity.sum(self.state)) {
+            (Some(channel), _) => channel.sum,
+            (None, Some(sum)) if self.measured => sum,
             _ => up.rate + down.rate,
         };
-        Some(User { capacity, weight: self.weight })
+        Some(User { capacity, weight: self.weight, least_down: self.floor.unwrap_or(config.least_down) })
     }
 
     /// Follows a new target. Forwarding is never held below the least bitrate of each of `viewers` other members.
@@ -110,6 +146,7 @@ impl Link {
             return;
         }
         self.capacity.act(self.state);
+        self.acted = self.channel.map(|channel| channel.sum);
         let Some(natural) = self.capacity.natural() else { return };
         // What an application cannot use is not given up.
         let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
@@ -122,6 +159,13 @@ impl Link {
             self.turn = None;
         }
         self.state = state;
+    }
+
+    /// The rate that an uplink whose downlink gives way does not reach yet.
+    fn unreached(&self) -> Option<BitRate> {
+        let (target, up) = (self.target?, self.up?);
+        let yields = matches!(self.state, State::ServerConstrained { .. });
+        (yields && up.rate < target.up.mul_f64(State::REACHED)).then_some(target.up)
     }
 }
 
@@ -150,13 +194,15 @@ impl Coordinator {
         }
         if now >= self.next {
             self.next = now + config.check;
+            let unreached = links.iter().filter_map(|(id, link)| Some((*id, link.unreached()?)));
+            self.probes.extend(unreached);
         }
         let mut changed = self.stale;
         for (_, link) in links.iter_mut() {
             let before = link.measured;
             link.read(now, config);
-            changed |= before != link.measured
-                || link.measured && !link.looking && link.capacity.changed(link.state, config.change);
+            changed |=
+                before != link.measured || link.measured && !link.looking && link.changed(config.change);
         }
         if changed {
             self.solve(now, links, config);
@@ -167,7 +213,7 @@ impl Coordinator {
         let viewers = links.len().saturating_sub(1).max(1) as u64;
         let most = BitRate::from_bps(config.source.as_bps().saturating_mul(viewers));
         let heard: Vec<(ClientId, User)> =
-            links.iter().filter_map(|(id, link)| Some((*id, link.user()?))).collect();
+            links.iter().filter_map(|(id, link)| Some((*id, link.user(config)?))).collect();
         self.stale = false;
         if heard.len() < 2 {
             self.in_force = None;

@@ -151,9 +151,9 @@ impl Member {
         self.watched = next;
     }
 
-    /// The rate of all its layers, bit/s.
+    /// The rate of all that it sends, bit/s.
     pub(super) fn sent(&self) -> u64 {
-        self.rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate))
+        self.unused.together(&self.rates)
     }
 
     /// The rate at which it may encode, 0 for its natural one.

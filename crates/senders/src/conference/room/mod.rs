@@ -46,8 +46,9 @@ use airbound_units::{BitRate, ConfigError, Instant};
 pub use choice::MOST_LAYERS;
 use choice::{Demand, choose};
 pub use config::{RoomConfig, RoomPolicy};
+pub use coordinate::Channel;
 use coordinate::Coordinator;
-pub use estimate::{Estimate, EstimateKind};
+pub use estimate::{Estimate, EstimateKind, Gauge};
 pub use member::{MOST_VIEWS, Viewing};
 use member::{Member, Step, Watched};
 pub use reason::{Constraint, Reason, SenderReason};
@@ -84,6 +85,14 @@ pub enum Action {
         member: ClientId,
         /// The rate.
         rate: Option<BitRate>,
+    },
+    /// Let a member fill its uplink up to a rate for a moment, with padding if need be: its downlink gave way, and a congestion control that was
+    /// limited does not look for more by itself.
+    ProbeUplink {
+        /// The member.
+        member: ClientId,
+        /// The rate.
+        rate: BitRate,
     },
     /// Estimate the downlink of a member anew, from a rate on: what its congestion control has learnt of losses is of a fault that is over.
     Begin {
@@ -186,9 +195,20 @@ impl Room {
     /// Takes the measured rates of a source's layers, the smallest first; 0 for a layer that is not sent. Layers that have grown beyond what
     /// a link may carry make a decision due at once.
     pub fn on_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate]) {
+        self.take_layers(now, source, rates, false);
+    }
+
+    /// Takes the rates of a source's scalable layers, each with those below it, the smallest first: layers of VP9 or AV1, of which the sender sends
+    /// the largest. Elsewise as [`Self::on_layers`].
+    pub fn on_scalable_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate]) {
+        self.take_layers(now, source, rates, true);
+    }
+
+    fn take_layers(&mut self, now: Instant, source: ClientId, rates: &[BitRate], scalable: bool) {
         self.at(now);
         let Some(member) = self.members.get_mut(&source) else { return };
         let (before, now) = (member.offered, self.now);
+        member.unused.scalable = scalable;
         member.set_layers(now, rates);
         let grown = before.iter().zip(&member.offered).any(|(before, after)| after > before);
         self.urgent |= grown && self.is_exceeded_by(source);
@@ -219,6 +239,25 @@ impl Room {
         self.coordinator.stale |= own.link.down.is_none();
         own.link.down = Some(estimate);
         self.urgent |= self.exceeds(member);
+    }
+
+    /// Takes the channel that both directions of a member share, or that there is none any more. Without one, a link counts as shared once both of its
+    /// estimates are exact.
+    pub fn on_channel(&mut self, now: Instant, member: ClientId, channel: Option<Channel>) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&member) {
+            self.coordinator.stale |= member.link.channel.is_some() != channel.is_some();
+            member.link.channel = channel;
+        }
+    }
+
+    /// Sets the floor of a viewer's downlink under Plum; none for [`RoomConfig::least_down`].
+    pub fn on_floor(&mut self, now: Instant, member: ClientId, floor: Option<BitRate>) {
+        self.at(now);
+        if let Some(member) = self.members.get_mut(&member) {
+            self.coordinator.stale |= member.link.floor != floor;
+            member.link.floor = floor;
+        }
     }
 
     /// Takes whether packets are lost or wait on a member's link now, in either direction. A member of whom this is told is told back when its
@@ -280,6 +319,8 @@ impl Room {
                 self.members.iter_mut().map(|(id, member)| (*id, &mut member.link)).collect();
             let solved = self.coordinator.solved;
             self.coordinator.advance(now, &mut links, &self.config);
+            let probes = self.coordinator.probes.drain(..);
+            self.actions.extend(probes.map(|(member, rate)| Action::ProbeUplink { member, rate }));
             // A new hold is kept at once.
             self.urgent |= self.coordinator.solved != solved;
         }
@@ -441,10 +482,10 @@ impl Room {
             .collect()
     }
 
-    /// Holds back what no viewer takes, under Plum.
+    /// Holds back what no viewer takes, where the policy does so.
     fn hold_unused(&mut self, chosen: &choice::Choice) {
         let now = self.now;
-        if self.config.policy != RoomPolicy::Plum {
+        if !self.config.policy.suspends() {
             self.members.values_mut().for_each(|member| member.unused.release());
             return;
         }

@@ -17,6 +17,8 @@ const SLACK: f64 = 0.3;
 /// The layers of one source that are held back.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unused {
+    /// Layers contain those below them.
+    pub(super) scalable: bool,
     /// Latest rates of its layers, bit/s.
     known: [u64; MOST_LAYERS],
     /// Number of layers in use, if the others are held back.
@@ -33,6 +35,14 @@ impl Unused {
     /// The rate at which the source is held.
     pub(super) const fn limit(&self) -> Option<BitRate> {
         self.limit
+    }
+
+    /// The rate of some layers, bit/s.
+    pub(super) fn together(&self, rates: &[u64]) -> u64 {
+        if self.scalable {
+            return rates.iter().copied().max().unwrap_or(0);
+        }
+        rates.iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate))
     }
 
     /// The number of layers in use, if others are held back.
@@ -99,9 +109,11 @@ impl Unused {
             self.release();
             return;
         }
-        let below = self.known[..layers].iter().fold(0, |sum: u64, rate| sum.saturating_add(*rate));
-        let slack =
-            self.known[layers..].iter().find(|rate| **rate > 0).map_or(0.0, |rate| *rate as f64 * SLACK);
+        let below = self.together(&self.known[..layers]);
+        let next = self.known[layers..].iter().find(|rate| **rate > 0).copied().unwrap_or(0);
+        // What the next layer takes beyond those in use.
+        let step = if self.scalable { next.saturating_sub(below) } else { next };
+        let slack = step as f64 * SLACK;
         (self.layers, self.limit) =
             (Some(layers), Some(BitRate::from_bps(below.saturating_add(slack as u64))));
     }

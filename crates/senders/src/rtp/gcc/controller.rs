@@ -134,6 +134,11 @@ impl Gcc {
         }
     }
 
+    /// Probes a rate that somebody else knows to be free, as a policy that made the other direction of the link give way.
+    pub fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        self.prober.on_request(now, rate);
+    }
+
     /// Returns the next probe cluster to be sent, for `Pacer::start_probe`. Call until `None`.
     pub fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
         self.now = self.now.max(now);

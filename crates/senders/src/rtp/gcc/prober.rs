@@ -5,6 +5,7 @@
 //! | at the start | 3 and 6 times the start rate |
 //! | a measured rate above 0.7 of the last probe's, while results are awaited | twice the measured rate |
 //! | every 5 s while the source is application-limited | twice the estimate |
+//! | told of more for it ([`Prober::on_request`]) | the rate that is told |
 //! | end of over-use, within 5 s of a fall below 0.66, application-limited now or within 3 s, at most every 5 s | 0.85 of the rate before the fall |
 //!
 //! Results are awaited for 1 s. A cluster has at least 5 packets and 15 ms. No cluster is sent during over-use, nor if it could not exceed
@@ -129,6 +130,11 @@ impl Prober {
         }
     }
 
+    /// Probes a rate that the source is told to be free.
+    pub(super) fn on_request(&mut self, now: Instant, rate: BitRate) {
+        self.begin(now, &[rate], false);
+    }
+
     /// When the next probe of an application-limited source is due.
     fn due(&self, situation: &Situation) -> Option<Instant> {
         let since = situation.limited_since.filter(|_| self.on && self.estimate < self.max)?;
@@ -216,6 +222,18 @@ mod tests {
         assert!(rates(&mut prober, at(13_000), &overused).is_empty());
         let lossy = Situation { loss_limited: true, ..limited };
         assert_eq!(rates(&mut prober, at(13_000), &lossy), [450]);
+    }
+
+    #[test]
+    fn a_rate_that_is_told_is_probed_once_unless_the_estimate_has_it() {
+        let mut prober = Prober::new(&GccConfig::default());
+        rates(&mut prober, at(0), &CALM);
+        prober.on_request(at(2000), BitRate::from_mbps(20));
+        assert_eq!(rates(&mut prober, at(2000), &CALM), [20_000]);
+        prober.on_estimate(at(2100), BitRate::from_mbps(19), &CALM);
+        assert!(rates(&mut prober, at(2100), &CALM).is_empty());
+        prober.on_request(at(3000), BitRate::from_mbps(10));
+        assert!(rates(&mut prober, at(3000), &CALM).is_empty());
     }
 
     #[test]

@@ -126,7 +126,7 @@ mod tests {
             let mut packets = Vec::new();
             for step in 0..2000_u64 {
                 let now = Instant::ZERO + Span::from_millis(step * 5);
-                while rule.next_probe(now).is_some() {}
+                while rule.probes().and_then(|probes| probes.next_probe(now)).is_some() {}
                 rule.on_frame_part(now, FramePart { frame: step / 4, packets: 4, coded: now });
                 rule.on_sent(now, PacketSent { sequence: step, size: ByteCount::new(1000), probe: None });
                 packets.push(PacketResult { sequence: step, arrival: Some(now + Span::from_millis(20)) });

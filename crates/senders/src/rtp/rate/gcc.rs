@@ -2,7 +2,7 @@
 
 use airbound_units::{BitRate, ConfigError, Instant};
 
-use super::{Key, MediaRate, Pacing, PathState, RateBounds};
+use super::{Key, MediaRate, Pacing, PathState, Probes, RateBounds};
 pub(super) use crate::rtp::gcc::GccConfig as Config;
 use crate::rtp::gcc::{Gcc, GccConfig, PacketSent, ProbeCluster, TransportFeedback};
 
@@ -34,8 +34,8 @@ impl MediaRate for Gcc {
     fn pacing(&self) -> Pacing {
         self.pacing()
     }
-    fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
-        self.next_probe(now)
+    fn probes(&mut self) -> Option<&mut dyn Probes> {
+        Some(self)
     }
     fn deadline(&self) -> Option<Instant> {
         self.next_deadline()
@@ -45,5 +45,14 @@ impl MediaRate for Gcc {
     }
     fn path(&self) -> PathState {
         PathState { round_trip: self.round_trip(), loss_fraction: self.loss_fraction(), usage: self.usage() }
+    }
+}
+
+impl Probes for Gcc {
+    fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
+        self.next_probe(now)
+    }
+    fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        self.request_probe(now, rate);
     }
 }

@@ -5,7 +5,7 @@
 //! # Contract
 //! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by [`MediaRate::on_sent`]; a part of a
 //!    frame, or its parity, by [`MediaRate::on_frame_part`] before that.
-//! 2. After each `on_…` call the sender asks [`MediaRate::next_probe`] until there is none, gives the clusters to
+//! 2. After each `on_…` call the sender asks [`Probes::next_probe`] until there is none, gives the clusters to
 //!    [`Pacer::start_probe`](super::gcc::Pacer::start_probe), and sets the pacer to [`MediaRate::pacing`].
 //! 3. Then it calls [`MediaRate::deadline`], and [`MediaRate::on_deadline`] at that time. Early and late calls are harmless; an earlier
 //!    time counts as the latest one seen.
@@ -48,11 +48,11 @@ pub trait MediaRate: Debug + Send {
     fn pacing(&self) -> Pacing {
         GccConfig::default().pacing(self.target())
     }
-    /// The next probe cluster to be sent. Call until `None`.
-    fn next_probe(&mut self, _now: Instant) -> Option<ProbeCluster> {
+    /// Its probes; `None` of a rule that does not probe.
+    fn probes(&mut self) -> Option<&mut dyn Probes> {
         None
     }
-    /// When to call [`MediaRate::on_deadline`] (and then [`MediaRate::next_probe`]) if nothing else happens.
+    /// When to call [`MediaRate::on_deadline`] (and then [`Probes::next_probe`]) if nothing else happens.
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -74,6 +74,14 @@ pub trait MediaRate: Debug + Send {
     fn report_interval(&self) -> Option<Span> {
         Some(FeedbackConfig::default().shortest)
     }
+}
+
+/// Probes of a rule: packets sent faster than the target for a moment, to see what the path carries.
+pub trait Probes {
+    /// The next probe cluster to be sent. Call until `None`.
+    fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster>;
+    /// Takes a rate that the path is told to have, to be probed.
+    fn request_probe(&mut self, now: Instant, rate: BitRate);
 }
 
 /// The frame of a packet.

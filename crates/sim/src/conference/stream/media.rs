@@ -135,6 +135,11 @@ impl Media {
         }
     }
 
+    /// Probes a rate that the path is told to have.
+    pub(super) fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        self.stream.sender.request_probe(now, rate);
+    }
+
     pub(super) fn unsent(&self) -> ByteCount {
         self.stream.sender.pacer().queue_size()
     }

@@ -114,6 +114,13 @@ impl Stream {
         }
     }
 
+    /// Probes a rate that the path of media is told to have.
+    pub(super) fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        if let Protocol::Media(media) = &mut self.protocol {
+            media.request_probe(now, rate);
+        }
+    }
+
     /// Bytes written and not sent.
     pub(super) fn unsent(&self) -> ByteCount {
         match &self.protocol {

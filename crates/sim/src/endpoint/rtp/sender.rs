@@ -8,7 +8,7 @@ use airbound_senders::rtp::RetransmissionHistory;
 use airbound_senders::rtp::fec::{self, FecEncoder};
 use airbound_senders::rtp::gcc::{Pacer, PacketSent, Priority, TransportFeedback};
 use airbound_senders::rtp::rate::{FramePart, MediaRate};
-use airbound_units::{ByteCount, Instant};
+use airbound_units::{BitRate, ByteCount, Instant};
 
 use super::frames::MediaPacket;
 use super::{Content, HEADERS, ORIGINAL_SEQUENCE};
@@ -161,9 +161,16 @@ impl RtpSender {
         now - oldest > longest
     }
 
+    /// Probes a rate that the path is told to have.
+    pub(crate) fn request_probe(&mut self, now: Instant, rate: BitRate) {
+        if let Some(probes) = self.control.probes() {
+            probes.request_probe(now, rate);
+        }
+    }
+
     /// Returns the next packet to send now, with its size from the IP header on. Call until `None`.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<(Content, ByteCount)> {
-        while let Some(cluster) = self.control.next_probe(now) {
+        while let Some(cluster) = self.control.probes().and_then(|probes| probes.next_probe(now)) {
             self.pacer.start_probe(now, cluster);
         }
         if !self.control.may_send(now) {
