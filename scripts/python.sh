@@ -69,6 +69,8 @@ wheel() {
     rm -rf dist
     maturin build --release --locked --out dist --compatibility "${COMPATIBILITY:-manylinux_2_35}"
     "$VENV/bin/python" scripts/complete-wheel.py dist/*.whl
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check 'twine>=6'
+    "$VENV/bin/python" -m twine check --strict dist/*.whl
     "$VENV/bin/python" scripts/try-wheel.py dist/*.whl ${ROOTS:-}
 }
 

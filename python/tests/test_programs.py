@@ -1,5 +1,6 @@
 """Programs of others over the simulated air (studies/peers). One that is not installed is skipped."""
 
+import asyncio
 import importlib
 import os
 import shutil
@@ -82,3 +83,14 @@ def test_the_network_plan_of_a_quic_simulator(tmp_path: Path) -> None:
         pytest.skip(f"SKIPPED: no namespaces here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| ping |" in done.stdout
+
+
+def test_a_call_of_aiortc_over_a_link() -> None:
+    """Frames arrive through the air, none before its wire of 8 ms, and the receiver asks for a rate."""
+    air: Any = importlib.import_module("aiortc_on_air")
+    try:
+        figures = asyncio.run(air.call("home-quiet", 3))
+    except peers.Missing as missing:
+        pytest.skip(f"SKIPPED: {missing}")
+    assert figures.packets > 20 and figures.p50 >= 8, figures
+    assert figures.rate > 50 and figures.lost < 1, figures

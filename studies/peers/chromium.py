@@ -3,11 +3,14 @@
 
   chromium.py serve                        the signalling server and one end of the call, on HTTP port 8080
   chromium.py join HOST [--seconds 20]     the other end; prints the figures of both as JSON
-              [--size 320x180] [--most KBPS] [--one-way]
+              [--size 320x180] [--most KBPS] [--one-way] [--block 10] [--change 1] [--frames FILE]
   airbound emulate my-flat --server "python3 studies/peers/chromium.py serve" -- python3 studies/peers/chromium.py join server
 
 Each end sends a video of noise (30 frames a second), since the picture of Chromium's own false camera hardly takes a bit; with `--one-way`
 only the server does. The latency of a frame is from its capture to its display; both ends have one clock.
+`--frames` writes each coded frame of the server: an encoded transform stamps it between encoder and packets, another reads the stamp when all
+packets are there, before decoder and jitter buffer. `--change` is the share of the picture's blocks that change with each frame: with all of
+them a key frame costs no more than another.
 Addresses are shown to the other end (`WebRtcHideLocalIpsWithMdns` off): hosts of an emulation have no multicast DNS.
 """
 
@@ -32,6 +35,8 @@ PORT = 8080
 FPS = 30
 #: Edge of a block of one brightness; smaller ones take more than a call of this size is given.
 BLOCK = 10
+#: Range of the brightness of pixels within a block.
+GRAIN = 64
 
 #: One end of a call. The one that answers is the server's own.
 PAGE = """<!doctype html><title>call</title><video id="other" autoplay muted playsinline></video><script>
@@ -42,19 +47,63 @@ const post = (name, value) => fetch("/" + name, { method: "POST", body: JSON.str
 const take = async (name) => { for (;;) { const got = await fetch("/" + name); if (got.status === 200) return got.json(); await wait(100); } };
 const gaps = [], latencies = [], [width, height] = words.get("size").split("x").map(Number), most = Number(words.get("most"));
 const sends = me === "answerer" || words.get("both") === "1";
+const traced = words.get("traced") === "1";
 let before = null;
+// Each coded frame carries its number and the time at which it left the encoder behind its data; both workers' clock is the machine's.
+const stamps = `const now = () => performance.timeOrigin + performance.now(), log = []; let number = 0;
+  onmessage = () => postMessage(log);
+  onrtctransform = async ({ transformer }) => {
+    const out = transformer.writable.getWriter(), sends = transformer.options.sends;
+    for await (const frame of transformer.readable) {
+      const at = now(), key = Number(frame.type === "key"), size = frame.data.byteLength, stamp = frame.getMetadata().rtpTimestamp;
+      if (sends) {
+        const longer = new Uint8Array(size + 16), view = new DataView(longer.buffer);
+        longer.set(new Uint8Array(frame.data));
+        view.setFloat64(size, number); view.setFloat64(size + 8, at);
+        log.push([number++, at, size, key, stamp]);
+        frame.data = longer.buffer;
+      } else {
+        const view = new DataView(frame.data);
+        log.push([view.getFloat64(size - 16), view.getFloat64(size - 8), at, key, stamp]);
+        frame.data = frame.data.slice(0, size - 16);
+      }
+      out.write(frame);
+    }
+  };`;
+let worker = null;
+const shown = [], seconds_of = [];
+function trace(end, sends) {
+  if (!traced) return;
+  worker = new Worker(URL.createObjectURL(new Blob([stamps])));
+  end.transform = new RTCRtpScriptTransform(worker, { sends });
+}
+const log = () => new Promise((done) => { worker.onmessage = (event) => done(event.data); worker.postMessage(0); });
+// All counters of WebRTC's statistics that concern video, once a second.
+async function look(peer) {
+  const found = { at: performance.timeOrigin + performance.now() };
+  for (const one of (await peer.getStats()).values())
+    if (["outbound-rtp", "inbound-rtp", "media-source", "remote-inbound-rtp"].includes(one.type) || (one.type === "candidate-pair" && one.nominated))
+      found[one.type] = one;
+  seconds_of.push(found);
+}
 function onFrame(now, about) {
   if (about.captureTime !== undefined) latencies.push(now - about.captureTime);
   if (before !== null) gaps.push(now - before);
   before = now;
+  if (traced) shown.push([about.rtpTimestamp, performance.timeOrigin + about.expectedDisplayTime, performance.timeOrigin + about.receiveTime]);
   document.getElementById("other").requestVideoFrameCallback(onFrame);
 }
 async function call() {
   const peer = new RTCPeerConnection();
   if (sends) {
     const camera = await navigator.mediaDevices.getUserMedia({ video: { width, height, frameRate: %d } });
-    camera.getTracks().forEach((track) => peer.addTrack(track, camera));
-  } else peer.addTransceiver("video", { direction: "recvonly" });
+    camera.getTracks().forEach((track) => trace(peer.addTrack(track, camera), true));
+  } else {
+    const way = peer.addTransceiver("video", { direction: "recvonly" });
+    trace(way.receiver, false);
+    const codecs = RTCRtpReceiver.getCapabilities("video").codecs;
+    if (words.get("parity") === "0") way.setCodecPreferences(codecs.filter(({ mimeType }) => !/red|fec/i.test(mimeType)));
+  }
   peer.ontrack = (event) => { const video = document.getElementById("other"); video.srcObject = event.streams[0];
     video.requestVideoFrameCallback(onFrame); };
   const gathered = new Promise((done) => { peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done(); });
@@ -76,9 +125,12 @@ async function call() {
   if (sends && most > 0) for (const sender of peer.getSenders()) {
     const parameters = sender.getParameters();
     parameters.encodings.forEach((encoding) => { encoding.maxBitrate = 1000 * most; });
+    if (traced) parameters.degradationPreference = "maintain-framerate-and-resolution";
     await sender.setParameters(parameters);
   }
-  await wait(1000 * seconds);
+  for (let second = 0; traced && second < seconds; second++) { await wait(1000); await look(peer); }
+  if (!traced) await wait(1000 * seconds);
+  if (traced) await post(me + "-frames", { frames: await log(), shown, seconds: seconds_of });
   const figures = {};
   for (const one of (await peer.getStats()).values()) {
     if (one.type === "inbound-rtp" && one.kind === "video") Object.assign(figures, {
@@ -139,26 +191,45 @@ class Meeting(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def noise(path, width, height):
-    """A second of noise in blocks as Y4M, which an encoder cannot make small."""
+def noise(path, width, height, block, change):
+    """A second of noise as Y4M, which an encoder cannot make small; it repeats itself without a seam. Blocks differ in brightness, and with `change`
+    below 1 in their pixels too, so that the fewer bits there are the less of it is coded."""
     source = random.Random(1)
+    grain = 0 if change >= 1 else GRAIN
+    steps = [bytes(base + value * grain // 256 for value in range(256)) for base in range(256 - grain)]
+    places = [(row * block * width + column * block) for row in range(height // block) for column in range(width // block)]
+    picture = bytearray(width * height)
+
+    def draw(place):
+        step = steps[source.randrange(len(steps))]
+        for row in range(place, place + block * width, width):
+            picture[row : row + block] = source.randbytes(block).translate(step)
+
+    for place in places:
+        draw(place)
+    first = bytes(picture)
+    # A block has its first look again at its last change.
+    changes = [[frame for frame in range(FPS) if source.random() < change] for _ in places]
     with open(path, "wb") as file:
         file.write(f"YUV4MPEG2 W{width} H{height} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
-        for _ in range(FPS):
-            file.write(b"FRAME\n")
-            for _ in range(height // BLOCK):
-                file.write(b"".join(bytes([value]) * BLOCK for value in source.randbytes(width // BLOCK)) * BLOCK)
-            file.write(bytes([128]) * (width * height // 2))
+        for frame in range(FPS):
+            for place, times in zip(places, changes):
+                if frame in times[:-1]:
+                    draw(place)
+                elif frame in times:
+                    for row in range(place, place + block * width, width):
+                        picture[row : row + block] = first[row : row + block]
+            file.write(b"FRAME\n" + picture + bytes([128]) * (width * height // 2))
 
 
 class Browser:
     """A Chromium without a window, whose camera shows noise and is permitted."""
 
-    def __init__(self, address, size):
+    def __init__(self, address, size, block=BLOCK, change=1.0):
         program = os.environ.get("CHROMIUM") or shutil.which("chromium-browser") or need("chromium")
         self.place = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         film = pathlib.Path(self.place.name) / "noise.y4m"
-        noise(film, *map(int, size.split("x")))
+        noise(film, *map(int, size.split("x")), block, change)
         site = "/".join(address.split("/")[:3])
         words = [program, "--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self.place.name}/profile"]
         words += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-video-capture={film}"]
@@ -176,7 +247,7 @@ class Browser:
 def call(host, me, asked):
     """Starts one end of the call."""
     words = "&".join(f"{key}={value}" for key, value in asked.items())
-    return Browser(f"http://{host}:{PORT}/page?me={me}&{words}", asked["size"])
+    return Browser(f"http://{host}:{PORT}/page?me={me}&{words}", asked["size"], asked["block"], asked["change"])
 
 
 def serve():
@@ -186,10 +257,11 @@ def serve():
     Both(("::", PORT), Meeting).serve_forever()
 
 
-def join(host, seconds, size, most, one_way):
+def join(host, seconds, size, most, one_way, block, change, frames, no_parity):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     site = f"http://{host}:{PORT}"
-    wanted = {"seconds": seconds, "size": size, "most": most, "both": int(not one_way)}
+    wanted = {"seconds": seconds, "size": size, "most": most, "both": int(not one_way), "block": block, "change": change}
+    wanted |= {"traced": int(frames is not None), "parity": int(not no_parity)}
     try:
         opener.open(f"{site}/begin", json.dumps(wanted).encode(), timeout=30).read()
     except OSError as error:
@@ -205,6 +277,9 @@ def join(host, seconds, size, most, one_way):
                     if time.monotonic() > limit:
                         raise Failed(f"the {me} said nothing within {seconds + 60:g} s; PEERS_LOG=1 shows what Chromium says") from None
                     time.sleep(0.2)
+        if frames is not None:
+            ends = {me: json.load(opener.open(f"{site}/{me}-frames", timeout=30)) for me in ("caller", "answerer")}
+            frames.write_text(json.dumps(ends))
     finally:
         own.end()
         try:
@@ -234,6 +309,10 @@ def main():
     other.add_argument("--size", type=size, default="320x180", help=f"multiples of {2 * BLOCK}")
     other.add_argument("--most", type=at_least(0, int), default=0, help="kb/s of the video at most; 0: as Chromium likes")
     other.add_argument("--one-way", action="store_true")
+    other.add_argument("--block", type=at_least(1, int), default=BLOCK, help="edge of a block of one brightness; divides the size")
+    other.add_argument("--change", type=at_least(0), default=1.0, help="share of the blocks that change with each frame")
+    other.add_argument("--no-parity", action="store_true", help="with --one-way: without RED and ULPFEC")
+    other.add_argument("--frames", type=pathlib.Path, help="with --one-way: each frame, and the statistics of each second, as JSON")
     chosen = vars(parser.parse_args())
     try:
         serve() if chosen.pop("command") == "serve" else join(**chosen)

@@ -123,7 +123,7 @@ fn of_path(measured: &Measured, path: &Path, name: &str) -> Draft {
             }
         }
         None => text.push_str(
-            "\n[[flow]]\nname = \"call\"\nkind = \"cbr\"\nstation = \"client\"\nrate = \"1 Mbit/s\"\nsize = \"1100 B\"\n\
+            "\n# The file has no traffic: a call beside a download is an example.\n[[flow]]\nname = \"call\"\nkind = \"cbr\"\nstation = \"client\"\nrate = \"1 Mbit/s\"\nsize = \"1100 B\"\n\
              \n[[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"client\"\n",
         ),
     }

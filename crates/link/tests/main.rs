@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "the examples print")]
 
 mod calls;
+mod delays;
 mod page;
 #[path = "../examples/places.rs"]
 #[allow(dead_code, reason = "its main")]

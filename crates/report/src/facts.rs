@@ -53,6 +53,8 @@ pub struct FlowFacts {
     pub start: Span,
     /// Highest rate that it asks for; `None` for as much as it gets.
     pub rate: Option<BitRate>,
+    /// Age at which a frame of it is late; `None` of what has no frames.
+    pub deadline: Option<Span>,
 }
 
 impl Facts {

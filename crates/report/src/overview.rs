@@ -120,6 +120,7 @@ impl Comparison {
             (self.labelled(scheme), scores.map(|score| Score { is_best: is_chosen, ..score }).collect())
         });
         Some(Scorecard {
+            of: "scheme",
             rows: rows.collect(),
             columns: columns.iter().map(|column| column.head.clone()).collect(),
             note: format!("{judged}{bold}").trim().to_owned(),

@@ -54,12 +54,14 @@ pub struct Pick {
     pub options: Vec<(String, Chart)>,
 }
 
-/// Figures of each scheme against demands.
+/// Figures of each scheme, or rule, with a grade.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Scorecard {
-    /// Heads of the columns after the scheme.
+    /// Heading of the names of the rows.
+    pub of: &'static str,
+    /// Heads of the columns after the name.
     pub columns: Vec<String>,
-    /// The scheme, and its figures.
+    /// The name of a row, and its figures.
     pub rows: Vec<(String, Vec<Score>)>,
     /// A note below, possibly empty.
     pub note: String,

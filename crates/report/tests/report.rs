@@ -130,6 +130,7 @@ fn grouped(comparison: Comparison, members: &[&str]) -> Comparison {
         delay: Span::ZERO,
         start: Span::ZERO,
         rate: None,
+        deadline: None,
     };
     comparison.with_facts(Facts { flows: members.iter().map(flow).collect(), ..Facts::default() })
 }

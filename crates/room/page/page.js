@@ -178,11 +178,16 @@ function show(view, connection, videos, tiles, say) {
   showLinks(view);
   showLog(view.log);
   $("policies").hidden = false;
+  // Until the room has what was asked for, a view shows the policy before: to check it would uncheck the new one.
+  if (asked && (view.policy === asked.policy || performance.now() > asked.until)) asked = null;
   for (const input of document.getElementsByName("policy")) {
     input.disabled = !view.host;
-    if (document.activeElement !== input) input.checked = input.value === view.policy;
+    input.checked = input.value === (asked?.policy ?? view.policy);
   }
 }
+
+/** The policy that was asked for and is not in a view yet. */
+let asked = null;
 
 const STATES = { natural: "natural", "sender-held": "its sending is held", "forwarding-held": "forwarding to it is held" };
 
@@ -274,8 +279,9 @@ function draw(history) {
 
 for (const input of document.getElementsByName("policy")) {
   input.addEventListener("change", async () => {
+    asked = { policy: input.value, until: performance.now() + 5000 };
     const response = await fetch("policy", { method: "POST", headers, body: JSON.stringify({ policy: input.value }) });
-    if (!response.ok) status(await response.text());
+    if (!response.ok) { asked = null; status(await response.text()); }
   });
 }
 const fail = (error) => { shown.error = String(error); status(String(error.message ?? error)); };

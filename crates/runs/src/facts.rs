@@ -66,6 +66,11 @@ fn of_flow(flow: &Flow, warm_up: Span) -> FlowFacts {
         delay: flow.wire.delay,
         start: flow.start,
         rate: rate.filter(|_| is_whole),
+        deadline: match &flow.traffic {
+            Traffic::Vr(stream) => Some(stream.deadline),
+            Traffic::Rtc(stream) => Some(stream.deadline),
+            _ => None,
+        },
     }
 }
 

@@ -41,6 +41,8 @@ pub struct RtcStream {
     pub fec_overhead: f64,
     /// Whether the receiver requests lost packets again.
     pub nack: bool,
+    /// Whether the receiver knows the round trip, and requests a lost packet again after as long; else after 100 ms.
+    pub receiver_round_trip: bool,
     /// Time that the receiver waits for a frame before it requests a key frame.
     pub give_up: Span,
     /// Longest time from the creation of a frame until it can be decoded; later frames miss their deadline.
@@ -66,6 +68,7 @@ pub(super) const RTC_KEYS: &[Key] = &[
     key("fec", "`none` `rows` **`columns`** `two-dimensional` `reed-solomon`", "forward error correction"),
     key("fec-overhead", "0.125; 0.01–1", "parity per media packet"),
     key("nack", "true", "lost packets are resent"),
+    key("receiver-round-trip", "false", "requests follow it; else 100 ms"),
     key("give-up", r#"`"3 s"`; 10 ms–60 s"#, "before a key frame is asked for"),
     key("deadline", r#"`"100 ms"`; 1 ms–10 s"#, "of decoded frames"),
     key("feedback-category", "`bk` **`be`** `vi` `vo`", "of the receiver's packets"),
@@ -142,6 +145,7 @@ impl RtcStream {
             fec: section.choice("fec", ErrorCorrection::Columns, CORRECTIONS)?,
             fec_overhead: section.number("fec-overhead", 0.125, 0.01..=1.0)?,
             nack,
+            receiver_round_trip: section.boolean("receiver-round-trip", false)?,
             // libwebrtc's wait for a frame; without retransmission, its wait for a key frame.
             give_up: section.ranged(
                 "give-up",

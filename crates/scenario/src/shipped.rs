@@ -37,6 +37,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "trace-pipe",
     "trace-snr",
     "home-evening",
+    "evening",
     "my-flat",
     "call-backup",
     "bedroom-tv",

@@ -1,7 +1,7 @@
 //! The pacer, and the receiver's reports.
 
 use airbound_senders::rtp::gcc::{
-    FeedbackCollector, FeedbackConfig, Pacer, PacketResult, Priority, ProbeCluster, TransportFeedback,
+    FeedbackCollector, FeedbackConfig, Pacer, Pacing, PacketResult, Priority, ProbeCluster, TransportFeedback,
 };
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -41,6 +41,24 @@ fn a_frame_leaves_spread_over_its_time_at_the_rate() {
     let times: Vec<_> = departures(&mut pacer).into_iter().map(|(time, number, _)| (time, number)).collect();
     assert_eq!(times, [(100.0, 0), (108.0, 1), (116.0, 2), (124.0, 3), (132.0, 4)]);
     assert!(pacer.is_empty() && pacer.queue_time().is_zero());
+}
+
+#[test]
+fn a_burst_leaves_at_once_and_the_rest_when_it_is_paid() {
+    // 8 ms each.
+    let mut pacer = Pacer::new(Pacing { rate: BitRate::from_mbps(1), burst: Span::from_millis(40) });
+    for number in 0..8 {
+        pacer.enqueue(at(100), Priority::Video, PACKET, number);
+    }
+    let times: Vec<_> = departures(&mut pacer).into_iter().map(|(time, ..)| time).collect();
+    assert_eq!(times, [100.0, 100.0, 100.0, 100.0, 100.0, 140.0, 140.0, 140.0]);
+    // 40 ms at 100 Mb/s are 500 kB; a burst has 63 kB at most, which take 5.04 ms.
+    let mut pacer = Pacer::new(Pacing { rate: BitRate::from_mbps(100), burst: Span::from_millis(40) });
+    for number in 0..64 {
+        pacer.enqueue(at(0), Priority::Video, PACKET, number);
+    }
+    let times: Vec<_> = departures(&mut pacer).into_iter().map(|(time, ..)| time).collect();
+    assert_eq!((times[62], times[63]), (0.0, 5.04));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn congestion_control_survives_any_order_of_calls_and_keeps_its_bounds() {
             }
             assert!(gcc.next_probe(now).is_none(), "probes never end");
             assert!((config.min_rate..=config.max_rate).contains(&gcc.target_rate()));
-            assert!(gcc.pacing_rate() >= gcc.target_rate());
+            assert!(gcc.pacing().rate >= gcc.target_rate());
             assert!((0.0..=1.0).contains(&gcc.loss_fraction()));
             let metrics = gcc.metrics();
             assert!((6.0..=600.0).contains(&metrics.threshold) && metrics.trend.is_finite(), "{metrics:?}");

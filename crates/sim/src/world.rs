@@ -45,7 +45,8 @@ impl World {
     }
 
     /// The world with a session, whose clients' packets its networks carry.
-    pub(crate) fn with_session(self, session: Conference) -> Self {
+    pub(crate) fn with_session(mut self, session: Conference) -> Self {
+        self.networks_mut().for_each(|network| network.has_session = true);
         Self { end: session.end(), session: Some(Box::new(session)), ..self }
     }
 

@@ -71,6 +71,14 @@ pub(super) struct Patients {
     /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
+    /// Inject 20 causes into the real stack in the laboratory instead
+    #[arg(long, conflicts_with_all = ["causes", "healthy", "seed", "jobs"])]
+    pub(super) lab: bool,
+    /// Cases of the laboratory to try [default: all]
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "lab")]
+    pub(super) only: Vec<String>,
+    #[command(flatten)]
+    pub(super) build: LabBuild,
 }
 
 /// Random networks, judged twice.

@@ -3,12 +3,18 @@
 use std::num::NonZeroUsize;
 
 use airbound_console::{Verbosity, output};
+#[cfg(target_os = "linux")]
+use airbound_lab::host::{self, Machine, Network};
 use airbound_report::{Cell, Grid};
 use airbound_runs::jobs;
 
 use super::args::Patients;
 use super::error::CommandError;
+#[cfg(target_os = "linux")]
+use super::lab::{prepare, progress};
 use crate::doctor::{INJECTED, Score, doctor};
+#[cfg(target_os = "linux")]
+use crate::lab::{clinic, patients, patients_script};
 use airbound_senders::diagnosis::Cause;
 
 pub(super) fn doctor_set(set: &Patients, verbosity: Verbosity) -> Result<(), CommandError> {
@@ -32,4 +38,37 @@ pub(super) fn doctor_set(set: &Patients, verbosity: Verbosity) -> Result<(), Com
         "{right} of {causes} causes are named right, {alarms} of {healthy} healthy links raise an alarm; {unfelt} draws that delay nobody were drawn again."
     );
     Ok(output::say(verbosity, &grid.to_text(output::width()))?)
+}
+
+/// The doctor's cases on the real stack. All of them in one machine, one after another.
+#[cfg(target_os = "linux")]
+pub(super) fn in_the_laboratory(set: &Patients, verbosity: Verbosity) -> Result<(), CommandError> {
+    let script = patients_script(&set.only).map_err(CommandError::Input)?;
+    let scenario = clinic().map_err(CommandError::Defect)?;
+    let built = prepare(&set.build, verbosity)?;
+    let network = Network::default();
+    let scratch = host::scratch(&std::env::temp_dir().join("airbound-clinic"));
+    let machine = Machine { built: &built, scenario: &scenario, network: &network, scratch };
+    progress(verbosity, "injecting causes; that takes some minutes");
+    let mut printed = Vec::new();
+    machine.command(&script, &[], &mut printed)?;
+    let found = patients(&String::from_utf8_lossy(&printed), &set.only);
+    let is_right = |patient: &&crate::lab::Patient| patient.named == Some(patient.truth);
+    let right = found.iter().filter(is_right).count();
+    if verbosity.json {
+        output::json(&found)?;
+    } else {
+        let heads = &["case", "injected", "named", "sentence"];
+        let mut grid = Grid::new("Causes on the real stack", heads, 4);
+        for patient in &found {
+            let named = patient.named.map_or("none", Cause::name);
+            let cells = [patient.name, patient.truth.name(), named, patient.sentence.as_str()];
+            grid.rows.push(cells.map(|cell| Cell::from(cell.to_owned())).to_vec());
+        }
+        grid.note = format!("{right} of {} cases are named right.", found.len());
+        output::say(verbosity, &grid.to_text(output::width()))?;
+    }
+    let missed = found.len() - right;
+    // Nineteen of twenty.
+    if 20 * missed <= found.len() { Ok(()) } else { Err(CommandError::Demonstration(missed, found.len())) }
 }

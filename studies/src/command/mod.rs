@@ -39,6 +39,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         Command::Validate(validate) => validate::validate(&validate, verbosity),
         Command::Verdict(set) => verdict::verdict(&set, verbosity),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(patients) if patients.lab => doctor::in_the_laboratory(&patients, verbosity),
         Command::Doctor(patients) => doctor::doctor_set(&patients, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),

@@ -53,19 +53,39 @@ impl Percentile {
     }
 }
 
-/// A name, or several.
+/// Bytes of the longest name of an interface (`IFNAMSIZ` less its end).
+const LONGEST_INTERFACE: usize = 15;
+
+/// A name, or several, as they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a name, or a list of names")]
-enum Names {
+enum OneOrSeveral {
     One(String),
     Several(Vec<String>),
 }
 
-impl Names {
-    fn list(self) -> Vec<String> {
-        match self {
-            Self::One(name) => vec![name],
-            Self::Several(names) => names,
+/// Names of interfaces.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "OneOrSeveral")]
+struct Interfaces(Vec<String>);
+
+impl TryFrom<OneOrSeveral> for Interfaces {
+    type Error = String;
+
+    fn try_from(written: OneOrSeveral) -> Result<Self, String> {
+        let names = match written {
+            OneOrSeveral::One(name) => vec![name],
+            OneOrSeveral::Several(names) => names,
+        };
+        let is_wrong = |name: &&String| {
+            !(1..=LONGEST_INTERFACE).contains(&name.len())
+                || name.contains(|c: char| c == '/' || c.is_whitespace())
+        };
+        match names.iter().find(is_wrong) {
+            None => Ok(Self(names)),
+            Some(name) => Err(format!(
+                "{name:?} names no interface; allowed are 1 to {LONGEST_INTERFACE} bytes without slashes and spaces"
+            )),
         }
     }
 }
@@ -74,7 +94,7 @@ impl Names {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 struct Written {
-    interface: Option<Names>,
+    interface: Option<Interfaces>,
     scheme: Option<Scheme>,
     queue: Option<QueueConfig>,
     law: LawSettings,
@@ -180,7 +200,7 @@ impl<'a> Source<'a> {
         }
         Ok(Config {
             radio: None,
-            interfaces: written.interface.map_or_else(Vec::new, Names::list),
+            interfaces: written.interface.map_or_else(Vec::new, |names| names.0),
             scheme,
             queue: written.queue,
             law: written.law,
@@ -316,6 +336,11 @@ mod tests {
         assert_eq!(names("interface = [\"wlan0\", \"guest\"]"), ["wlan0", "guest"]);
         assert!(names("").is_empty());
         assert!(refusal("\ninterface = 3").starts_with("agent.toml:2: expected a name, or a list of names"));
+        let long = refusal("\ninterface = [\"wlan0\", \"wlan0123456789abc\"]");
+        assert!(
+            long.starts_with("agent.toml:2: \"wlan0123456789abc\" names no interface; allowed are"),
+            "{long}"
+        );
     }
 
     #[test]

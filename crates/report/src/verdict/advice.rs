@@ -348,6 +348,7 @@ mod tests {
             delay: Span::from_millis(8),
             start: Span::ZERO,
             rate,
+            deadline: None,
         };
         let flows = vec![flow("call", Some(BitRate::from_mbps(2))), flow("download", None)];
         Facts { wire: Some(BitRate::from_mbps(250)), flows, site, ..Facts::default() }

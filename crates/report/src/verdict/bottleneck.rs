@@ -294,7 +294,8 @@ mod tests {
     fn facts(flow: &str, wire: Option<u64>, limit: Option<u64>) -> Facts {
         let rate = limit.map(BitRate::from_mbps);
         let (name, group) = (flow.to_owned(), flow.to_owned());
-        let flow = FlowFacts { name, group, delay: Span::from_millis(8), start: Span::ZERO, rate };
+        let flow =
+            FlowFacts { name, group, delay: Span::from_millis(8), start: Span::ZERO, rate, deadline: None };
         Facts {
             wire: wire.map(BitRate::from_mbps),
             end: Some(Span::from_secs(20)),

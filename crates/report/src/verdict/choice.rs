@@ -3,7 +3,7 @@
 use super::bitrate;
 use super::cost::largest;
 use super::judged::{Choice, Judged, empty, named};
-use super::keep::{DemandResult, Keeping, worst_played};
+use super::keep::{DemandResult, Keeping, late, worst_played};
 use super::rules::{CHOICE, EQUAL, SPOILED};
 use super::{listed, percent, plain};
 use crate::comparison::{Comparison, SchemeRuns};
@@ -269,7 +269,11 @@ fn unplayable(comparison: &Comparison, schemes: &[Judged]) -> Option<String> {
         share if schemes.len() > 1 => format!("{share} or more of the"),
         share => format!("{share} of the"),
     };
-    Some(format!("Nothing is playable: {under}{share} {what} of {} are late or lost.", group.name))
+    Some(format!(
+        "Nothing is playable: {under}{share} {what} of {} are {}.",
+        group.name,
+        late(comparison, group)
+    ))
 }
 
 /// The utility of a session with demands under the choice beside the best.
@@ -293,7 +297,8 @@ fn spoiled(comparison: &Comparison, scheme: &str) -> Option<String> {
     let (group, share) = worst_played(comparison, runs)?;
     let has_frames = comparison.example(group).is_some_and(|flow| flow.fps.is_some());
     (has_frames && 100.0 * share >= SPOILED.threshold).then(|| {
-        format!("{} of the frames of {} are late or lost under {scheme}.", percent(share), group.name)
+        let late = late(comparison, group);
+        format!("{} of the frames of {} are {late} under {scheme}.", percent(share), group.name)
     })
 }
 

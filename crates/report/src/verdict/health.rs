@@ -389,6 +389,7 @@ mod tests {
             delay: Span::ZERO,
             start: Span::ZERO,
             rate: Some(BitRate::from_mbps(mbps)),
+            deadline: None,
         };
         let facts = Facts { flows: vec![asks("download", 25)], ..Facts::default() };
         assert!(said_with(slow(), BELOW_OFFER, facts).is_some());
@@ -407,6 +408,7 @@ mod tests {
             delay: Span::ZERO,
             start: Span::from_secs(30),
             rate: None,
+            deadline: None,
         };
         let facts = Facts { end: Some(Span::from_secs(22)), flows: vec![late], ..Facts::default() };
         assert_eq!(

@@ -122,6 +122,15 @@ pub(super) fn worst_played<'a>(comparison: &'a Comparison, scheme: &SchemeRuns) 
     groups.filter_map(share).reduce(|worst, other| if other.1 > worst.1 { other } else { worst })
 }
 
+/// Words on frames, or packets, of a group that missed, with the deadline where it is known.
+pub(super) fn late(comparison: &Comparison, group: &Group) -> String {
+    let facts = group.members.first().and_then(|name| comparison.facts.flow(name));
+    facts.and_then(|facts| facts.deadline).map_or_else(
+        || "late or lost".to_owned(),
+        |deadline| format!("lost or later than {} ms", deadline.as_millis_f64()),
+    )
+}
+
 /// Share of a flow's frames that were late or lost; of what has no frames, of packets that were lost.
 fn spoiled(comparison: &Comparison, flow: &FlowSummary) -> f64 {
     missed_frames(flow).unwrap_or_else(|| undelivered(comparison, flow))
@@ -201,6 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn late_frames_are_said_with_their_deadline() {
+        let runs = compared(vec![Made::new("linux", 1).vr(5.0, 1.0)], "vr", "linux");
+        let group = runs.demanding().next().expect("a demand").clone();
+        assert_eq!(late(&runs, &group), "late or lost");
+        let vr = FlowFacts {
+            name: "vr".to_owned(),
+            group: "vr".to_owned(),
+            delay: Span::ZERO,
+            start: Span::ZERO,
+            rate: None,
+            deadline: Some(Span::from_millis(33)),
+        };
+        let runs = runs.with_facts(Facts { flows: vec![vr], ..Facts::default() });
+        assert_eq!(late(&runs, &group), "lost or later than 33 ms");
+    }
+
+    #[test]
     fn what_loses_more_than_a_twentieth_is_not_kept() {
         let of = |share: f64| results(vec![Made::new("linux", 1).vr(5.0, 1.0).loss("vr", share)]).remove(0);
         assert_eq!((of(0.05).keeping, of(0.051).keeping), (Keeping::Kept, Keeping::Missed));
@@ -214,6 +240,7 @@ mod tests {
             delay: Span::ZERO,
             start: Span::ZERO,
             rate: Some(BitRate::from_mbps(45)),
+            deadline: None,
         };
         let skipped = skipped.with_facts(Facts { flows: vec![vr], ..Facts::default() });
         let result = demands(&skipped, &skipped.schemes[0]).remove(0);

@@ -2,6 +2,7 @@
 
 use super::cost;
 use super::judged::{Choice, Judged, empty, named};
+use super::keep::late;
 use super::listed;
 use super::measure::{Measure, Ranked, able, ends, rank, tied};
 use super::percent;
@@ -108,7 +109,7 @@ pub(super) fn alone(comparison: &Comparison, flow: &Group) -> Option<Choice> {
         (_, None) => format!("{name} gets nothing"),
         (Measure::Utility, Some(utility)) => format!("the utility of the session is {}", number(utility)),
         (Measure::Missed, Some(share)) => {
-            format!("{} of the frames of {name} are late or lost {rate}", percent(share))
+            format!("{} of the frames of {name} are {} {rate}", percent(share), late(comparison, flow))
         }
         (Measure::Goodput, Some(_)) => format!("the goodput of {name} is {} Mb/s", number(goodput)),
         (_, Some(ms)) => {

@@ -11,10 +11,13 @@ if [ -z "$browser" ] || ! command -v npm >/dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$folder/package.json" "$folder"/*.mjs "$work"
+cp "$folder/package.json" "$folder"/*.mjs "$folder/package.ts" "$work"
 cd "$work"
 if ! npm install --silent --no-audit --no-fund >/dev/null 2>&1; then
     echo "room-browsers: SKIPPED, playwright-core cannot be installed"
     exit 0
 fi
+packed=$(npm pack --silent --pack-destination "$work" "$folder/../../page")
+npm install --silent --no-audit --no-fund --no-save "./$packed" >/dev/null
+node package.mjs
 node browsers.mjs "$program" "$browser"

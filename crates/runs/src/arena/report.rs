@@ -169,12 +169,13 @@ impl Standings {
                     text: format!("{} %", percent(figures.late)),
                     detail: format!("{} Mb/s, p99 {} ms", in_time(figures.bitrate), in_time(figures.p99)),
                     grade,
-                    is_best: row.places[place].0.mean >= best,
+                    is_best: best > 0.0 && row.places[place].0.mean >= best,
                 }
             });
             (row.entrant.label.clone(), scores.collect())
         });
         Scorecard {
+            of: "rule",
             columns: self.arena.places.iter().map(|place| place.name.clone()).collect(),
             rows: rows.collect(),
             note: "Late frames; below, bitrate of the video and 99th percentile of the frames' latency. Green: up to 1 %; yellow: up to 5 %. Bold: the \

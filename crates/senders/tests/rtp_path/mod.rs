@@ -100,7 +100,7 @@ impl RtpSession {
         let mut session = Self {
             path,
             encoder_max: BitRate::from_mbps(1000),
-            pacer: Pacer::new(gcc.pacing_rate()),
+            pacer: Pacer::new(gcc.pacing()),
             gcc,
             collector: FeedbackCollector::new(FeedbackConfig::default()).expect("valid"),
             events: BinaryHeap::new(),
@@ -225,7 +225,7 @@ impl RtpSession {
             self.probes.push((now.as_secs_f64(), probe.rate));
             self.pacer.start_probe(now, probe);
         }
-        self.pacer.set_rate(now, self.gcc.pacing_rate());
+        self.pacer.set_rate(now, self.gcc.pacing());
         loop {
             while let Some((size, probe)) = self.pacer.poll(now) {
                 self.send(now, size, probe);

@@ -233,8 +233,11 @@ impl Network {
         };
         self.parts.meters.on_delivered(arrival, released, arrived);
         let Some(id) = endpoint else { return };
+        if self.effects.callers && self.ahead.take(packet) {
+            return;
+        }
         if goes_on {
-            self.schedule(shared, arrived, Event::AtServer(*packet));
+            self.schedule(shared, arrived, Event::AtDestination(*packet));
         } else {
             self.at_destination(shared, id, packet);
         }
@@ -251,9 +254,9 @@ impl Network {
         self.admit(shared, relay, shared.now, arrival.packet.onwards(next, shared.now));
     }
 
-    pub(super) fn on_packet_at_server(&mut self, shared: &mut Shared, packet: Packet) {
+    pub(super) fn on_arrival(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
-            self.at_destination(shared, id, &packet);
+            self.at_destination(shared, id, packet);
         }
     }
 
@@ -360,6 +363,9 @@ impl Network {
     /// Frees the content of a packet that is lost for good.
     pub(super) fn forget(&mut self, shared: &mut Shared, packet: &Packet, reason: DropReason) {
         let parts = &mut self.parts;
+        if self.effects.callers && self.ahead.take(packet) {
+            return;
+        }
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
             let counts = &mut Counts::new(&mut parts.meters);
             parts.endpoints[id.index()].on_lost(shared.now, packet, reason, counts);

@@ -116,6 +116,9 @@ impl Network {
             self.draw_losses(shared, at, heard, heard != quality);
         }
         self.note_start(at, now, &timing, quality);
+        if self.effects.callers {
+            self.look_ahead(shared, at, &timing);
+        }
     }
 
     /// Rate and link quality of the transmission, at `start`, of a category's first PPDU.
@@ -396,6 +399,9 @@ impl Network {
             self.draw_losses(shared, ended.at, heard, heard != quality);
         }
         self.note_start(ended.at, start, &timing, quality);
+        if self.effects.callers {
+            self.look_ahead(shared, ended.at, &timing);
+        }
         true
     }
 }

@@ -6,6 +6,7 @@
 //! transmissions.
 
 mod absence;
+mod ahead;
 mod conservation;
 mod delivery;
 mod domain;
@@ -27,6 +28,7 @@ use airbound_random::Stream;
 use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::edca::Category;
 
+use ahead::Ahead;
 pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 use domain::Due;
@@ -54,8 +56,8 @@ pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
 pub(crate) enum Event {
     /// Packets may have arrived at a node with free hardware.
     Wake(StationId),
-    /// A packet has crossed the wire to the server.
-    AtServer(Packet),
+    /// A packet has crossed the wire to the server, or is a caller's at its destination.
+    AtDestination(Packet),
     /// A timer of an endpoint.
     Timer(EndpointId, Timer),
     /// The access point's beacon is due.
@@ -140,13 +142,16 @@ struct Effects {
     dozing: bool,
     /// Radios leave the channel, or sleep.
     absence: bool,
+    /// Packets of a caller come and go.
+    callers: bool,
 }
 
 impl Effects {
     fn of(parts: &Parts) -> Self {
         let dozing = parts.dozers.are_any();
         let absence = dozing || parts.transmitters.iter().any(|node| node.absence.is_some());
-        Self { dozing, absence }
+        let callers = parts.doors.gate.or(parts.doors.carried).is_some();
+        Self { dozing, absence, callers }
     }
 }
 
@@ -168,6 +173,9 @@ pub(crate) struct Network {
     /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
     counts_below: bool,
     unacknowledged: Unacknowledged,
+    /// Whether a session takes the packets of carried flows.
+    pub(crate) has_session: bool,
+    ahead: Ahead,
     // Reused buffers.
     dropped: Vec<Dropped<Packet>>,
     returned: Returned<Packet>,
@@ -197,6 +205,8 @@ impl Network {
             effects: Effects::of(&parts),
             counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
             unacknowledged: Unacknowledged::default(),
+            has_session: false,
+            ahead: Ahead::default(),
             dropped: Vec::new(),
             returned: Returned::default(),
             arrivals: Vec::new(),
@@ -262,7 +272,7 @@ impl Network {
     fn handle(&mut self, shared: &mut Shared, event: Event) {
         match event {
             Event::Wake(node) => self.on_wake(shared, node),
-            Event::AtServer(packet) => self.on_packet_at_server(shared, packet),
+            Event::AtDestination(packet) => self.on_arrival(shared, &packet),
             Event::Timer(endpoint, timer) => self.on_timer(shared, endpoint, timer),
             Event::Beacon => self.on_beacon_due(shared),
             Event::Interference => self.on_interference(shared),

@@ -75,6 +75,7 @@ pub(crate) fn open(
     };
     let sender = RtpSender::new(control, fec.map(FecEncoder::new).transpose()?, history, payload);
     let receiver = RtpReceiver {
+        knows_round_trip: stream.receiver_round_trip,
         collector: reports,
         nack,
         fec: fec.map(|_| FecDecoder::new()),

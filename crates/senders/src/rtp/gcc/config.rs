@@ -3,6 +3,8 @@
 use airbound_units::{BitRate, ConfigError, Span};
 use serde::{Deserialize, Serialize};
 
+use super::Pacing;
+
 /// Limits of the rates, and enabled parts of the congestion control. A flow or a session sets the limits, not a file's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -18,6 +20,8 @@ pub struct GccConfig {
     pub max_rate: BitRate,
     /// Ratio of the pacing rate to the target: 2.5 (libwebrtc `kDefaultPaceMultiplier`). 1 to 10.
     pub pacing_factor: f64,
+    /// Time at the pacing rate that packets sent at once are worth at most: 40 ms (libwebrtc `kDefaultBurstInterval`). At most 1 s.
+    pub pacing_burst: Span,
     /// Whether to probe for a higher rate at the start, after a recovery and in application-limited periods: true.
     pub probing: bool,
     /// The interval of probes while the source sends less than the target: 5 s (libwebrtc). 1 s to 1 min.
@@ -46,6 +50,7 @@ impl Default for GccConfig {
             min_rate: BitRate::from_kbps(30),
             max_rate: BitRate::from_mbps(20),
             pacing_factor: 2.5,
+            pacing_burst: Span::from_millis(40),
             probing: true,
             alr_probe_interval: Span::from_secs(5),
             loss_based: LossResponse::Model,
@@ -54,6 +59,11 @@ impl Default for GccConfig {
 }
 
 impl GccConfig {
+    /// The rate and the bursts of the pacer for a target.
+    pub(in crate::rtp) fn pacing(&self, target: BitRate) -> Pacing {
+        Pacing { rate: target.mul_f64(self.pacing_factor), burst: self.pacing_burst }
+    }
+
     /// Checks the values.
     ///
     /// # Errors
@@ -67,6 +77,8 @@ impl GccConfig {
         ConfigError::check(start, "start-rate", self.start_rate, "min-rate to max-rate")?;
         let factor = (1.0..=10.0).contains(&self.pacing_factor);
         ConfigError::check(factor, "pacing-factor", self.pacing_factor, "1 to 10")?;
+        let burst = self.pacing_burst <= Span::from_secs(1);
+        ConfigError::check(burst, "pacing-burst", self.pacing_burst, "0 ms to 1 s")?;
         let interval = (Span::from_secs(1)..=Span::from_secs(60)).contains(&self.alr_probe_interval);
         ConfigError::check(interval, "alr-probe-interval", self.alr_probe_interval, "1 s to 1 min")
     }
@@ -85,6 +97,7 @@ mod tests {
             GccConfig { min_rate: BitRate::ZERO, ..usual },
             GccConfig { start_rate: BitRate::from_mbps(21), ..usual },
             GccConfig { pacing_factor: f64::NAN, ..usual },
+            GccConfig { pacing_burst: Span::from_secs(2), ..usual },
             GccConfig { alr_probe_interval: Span::ZERO, ..usual },
         ] {
             assert!(wrong.check().is_err(), "{wrong:?}");

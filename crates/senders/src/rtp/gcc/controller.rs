@@ -13,7 +13,7 @@ use super::probe_result::ProbeResults;
 use super::prober::{Prober, Situation};
 use super::throughput::Throughput;
 use super::trendline::Trendline;
-use super::{GccConfig, GccMetrics, LossResponse, PacketSent, TransportFeedback, Usage};
+use super::{GccConfig, GccMetrics, LossResponse, Pacing, PacketSent, TransportFeedback, Usage};
 
 /// Time without a report after which the delay detection restarts (libwebrtc `kStreamTimeOut`).
 const STREAM_TIMEOUT: Span = Span::from_secs(2);
@@ -158,10 +158,10 @@ impl Gcc {
         }
     }
 
-    /// The rate for the pacer.
+    /// The rate and the bursts of the pacer.
     #[must_use]
-    pub fn pacing_rate(&self) -> BitRate {
-        self.target_rate().mul_f64(self.config.pacing_factor)
+    pub fn pacing(&self) -> Pacing {
+        self.config.pacing(self.target_rate())
     }
 
     /// The smoothed round trip without the receiver's reporting delay; `None` before the first report.

@@ -7,19 +7,22 @@
 //!
 //! | constant | value (field trial `WebRTC-Bwe-LossBasedBweV2`) |
 //! |---|---|
-//! | observations, shortest, needed | 20 (`ObservationWindowSize`), 250 ms (`ObservationDurationLowerBound`), 3 (`MinNumObservations`) |
+//! | observations, shortest, needed | 15 (`ObservationWindowSize`), 250 ms (`ObservationDurationLowerBound`), 3 (`MinNumObservations`) |
 //! | weight of one a step older | 0.9 (`TemporalWeightFactor`, `InstantUpperBoundTemporalWeightFactor`) |
 //! | candidates | 1.02, 1, 0.95 times b (`CandidateFactors`), the throughput unless application-limited, the delay-based estimate if greater |
 //! | Newton | one step of 0.75 (`NewtonIterations`, `NewtonStepSize`) |
-//! | inherent loss | from 0.001 to 0.05 + 75 kbit/s / b, at first 0.01 (`InherentLoss…`) |
-//! | preference for bandwidth | 0.0002 a kbit/s and 0.02 of its logarithm, reversed above 15 % of loss, softened by 0.002 (`Higher…`, `LossThreshold…`) |
-//! | upper bound | 75 kbit/s / (loss - 0.05) above 5 % (`InstantUpperBound…`) |
-//! | growth after loss | at most 1.3 in 300 ms (`MaxIncreaseFactor`, `DelayedIncreaseWindow`) |
+//! | inherent loss | from 0.001 to 0.05 + 100 kbit/s / b, at first 0.01 (`InherentLoss…`) |
+//! | preference for bandwidth | 0.0002 a kbit/s and 0.02 of its logarithm, reversed above 20 % of loss, softened by 0.002 (`Higher…`, `LossThreshold…`) |
+//! | mean loss | of bytes, without the observations of most and least loss (`UseByteLossRate`), unless the worst was sent at twice the median rate (`MedianSendingRateFactor`) |
+//! | upper bound | 100 kbit/s / (loss - 0.05) above 5 % (`InstantUpperBound…`); b begins anew from there (`BoundBestCandidate`) |
+//! | lower bound | the throughput (`LowerBoundByAckedRateFactor`) |
+//! | growth after loss | at most 1.3 in 300 ms (`MaxIncreaseFactor`, `DelayedIncreaseWindow`), to 1.5 times the throughput (`BwRampupUpperBoundFactor`) |
+//! | hold after a fall | 300 ms, twice as long each time up to a minute (`HoldDurationFactor`); below 1.3 of its rate growth to 1.2 times the throughput (`…InHoldFactor`, `…HoldThreshold`) |
 //! | start | follows the delay-based estimate for 2 s without loss (`kStartPhase`) |
 //!
-//! Source: `loss_based_bwe_v2.cc` and `send_side_bandwidth_estimation.cc` of libwebrtc as of early 2024. What was added there after M119
-//! (October 2023: a hold after a decrease, padding, loss counted in bytes, a lower bound by the throughput) is off by default and left
-//! out. Before the third observation the delay-based estimate counts; libwebrtc uses its older rule until then.
+//! Source: `loss_based_bwe_v2.cc` of libwebrtc with the defaults of 2025 (`JumpingYang001/webrtc` 068e6ba6), which Chromium 156 follows
+//! (`studies/peers/model.py`). Padding while the estimate grows (`PaddingDuration`) is left out. Before the third observation the delay-based
+//! estimate counts.
 
 use std::collections::VecDeque;
 
@@ -27,7 +30,7 @@ use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use super::GccConfig;
 
-const MOST_OBSERVATIONS: usize = 20;
+const MOST_OBSERVATIONS: usize = 15;
 const SHORTEST_OBSERVATION: Span = Span::from_millis(250);
 const FEWEST_OBSERVATIONS: usize = 3;
 const AGEING: f64 = 0.9;
@@ -36,14 +39,23 @@ const NEWTON_STEP: f64 = 0.75;
 const LEAST_INHERENT: f64 = 0.001;
 const FIRST_INHERENT: f64 = 0.01;
 const MOST_INHERENT: f64 = 0.05;
-const BALANCE_KBPS: f64 = 75.0;
+const BALANCE_KBPS: f64 = 100.0;
 const BIAS_PER_KBPS: f64 = 0.0002;
 const BIAS_OF_LOGARITHM: f64 = 0.02;
-const BIAS_THRESHOLD: f64 = 0.15;
+const BIAS_THRESHOLD: f64 = 0.2;
 const BIAS_SOFTENING: f64 = 0.002;
 const BOUND_OFFSET: f64 = 0.05;
 const MOST_GROWTH: f64 = 1.3;
 const GROWTH_WINDOW: Span = Span::from_millis(300);
+/// Largest growth over the throughput, and that in a hold; throughput over the rate held up to which the latter counts.
+const RAMP_UP: f64 = 1.5;
+const RAMP_UP_IN_HOLD: f64 = 1.2;
+const HOLD_THRESHOLD: f64 = 1.3;
+const FIRST_HOLD: Span = Span::from_millis(300);
+const LONGEST_HOLD: Span = Span::from_secs(60);
+const HOLD_GROWTH: u64 = 2;
+/// Rate of the worst observation over the median from which on it is no outlier.
+const SUDDEN: f64 = 2.0;
 const START: Span = Span::from_secs(2);
 /// Bounds of a probability whose logarithm is taken.
 const LEAST_PROBABILITY: f64 = 1e-6;
@@ -66,6 +78,7 @@ pub(super) struct Circumstances {
 
 #[derive(Debug, Clone, Copy)]
 struct Observation {
+    /// In kB.
     lost: f64,
     received: f64,
     sending_kbps: f64,
@@ -84,13 +97,24 @@ enum State {
     Decreasing,
 }
 
+/// The rate that is not exceeded for a while after a fall.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    until: Instant,
+    next: Span,
+    kbps: f64,
+}
+
+impl Hold {
+    const NONE: Self = Self { until: Instant::ZERO, next: FIRST_HOLD, kbps: f64::INFINITY };
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct LossModel {
     bounds_kbps: (f64, f64),
     /// The newest first.
     observations: VecDeque<Observation>,
-    packets: u64,
-    lost: u64,
+    lost_bits: f64,
     bits: f64,
     /// Departure of the last packet of the last observation.
     observed: Option<Instant>,
@@ -99,6 +123,7 @@ pub(super) struct LossModel {
     estimate_kbps: f64,
     /// Departure at which growth was last bounded, and the bound.
     recovering: Option<(Instant, f64)>,
+    hold: Hold,
     began: Option<Instant>,
     has_lost: bool,
 }
@@ -129,14 +154,14 @@ impl LossModel {
         Self {
             bounds_kbps: (kbps(config.min_rate), kbps(config.max_rate)),
             observations: VecDeque::new(),
-            packets: 0,
-            lost: 0,
+            lost_bits: 0.0,
             bits: 0.0,
             observed: None,
             channel: Channel { inherent: FIRST_INHERENT, kbps: start },
             state: State::DelayBased,
             estimate_kbps: start,
             recovering: None,
+            hold: Hold::NONE,
             began: None,
             has_lost: false,
         }
@@ -172,9 +197,9 @@ impl LossModel {
     fn observe(&mut self, packets: &[Reported]) -> bool {
         let Some(first) = packets.iter().map(|packet| packet.sent).min() else { return false };
         let last = packets.iter().map(|packet| packet.sent).max().unwrap_or(first);
-        self.packets += packets.len() as u64;
-        self.lost += packets.iter().filter(|packet| packet.lost).count() as u64;
-        self.bits += packets.iter().map(|packet| packet.size.bits() as f64).sum::<f64>();
+        let bits = |packet: &Reported| packet.size.bits() as f64;
+        self.lost_bits += packets.iter().filter(|packet| packet.lost).map(bits).sum::<f64>();
+        self.bits += packets.iter().map(bits).sum::<f64>();
         let begin = *self.observed.get_or_insert(first);
         let duration = last - begin;
         if duration < SHORTEST_OBSERVATION {
@@ -182,13 +207,13 @@ impl LossModel {
         }
         self.observed = Some(last);
         let observation = Observation {
-            lost: self.lost as f64,
-            received: (self.packets - self.lost) as f64,
+            lost: self.lost_bits / 8e3,
+            received: (self.bits - self.lost_bits) / 8e3,
             sending_kbps: self.bits / duration.as_secs_f64() / 1000.0,
         };
         self.observations.push_front(observation);
         self.observations.truncate(MOST_OBSERVATIONS);
-        (self.packets, self.lost, self.bits) = (0, 0, 0.0);
+        (self.lost_bits, self.bits) = (0.0, 0.0);
         true
     }
 
@@ -217,18 +242,47 @@ impl LossModel {
         {
             best.kbps = best.kbps.min(bound);
         }
+        let throughput = of.throughput.map(kbps);
+        let grows =
+            |from: f64, to: f64| is_limited && (from < to || from <= to && self.state == State::Increasing);
+        if let Some(throughput) = throughput.filter(|_| grows(self.channel.kbps, best.kbps)) {
+            let in_hold = throughput < HOLD_THRESHOLD * self.hold.kbps && self.hold.kbps.is_finite();
+            let most = throughput * if in_hold { RAMP_UP_IN_HOLD } else { RAMP_UP };
+            best.kbps = best.kbps.min(most).max(self.channel.kbps);
+            if self.state == State::Decreasing && best.kbps <= self.channel.kbps {
+                // As in libwebrtc: what may grow does.
+                best.kbps += 0.001;
+            }
+        }
         let (least, most) = self.bounds_kbps;
         let upper = if loss > BOUND_OFFSET { BALANCE_KBPS / (loss - BOUND_OFFSET) } else { most };
-        let bounded = best.kbps.min(upper).min(delay_based).max(least);
-        self.channel = best;
-
+        let lower = throughput.unwrap_or(0.0).max(least);
+        let bounded = best.kbps.min(upper).min(delay_based).max(lower);
         let is_below = bounded < delay_based && bounded < most;
-        let grows = bounded > self.estimate_kbps
-            || (bounded >= self.estimate_kbps && self.state == State::Increasing);
-        self.state = match (is_below, grows && is_limited) {
-            (false, _) => State::DelayBased,
+        let grows = grows(self.estimate_kbps, bounded);
+        self.channel = if bounded < best.kbps {
+            Channel { kbps: bounded, inherent: 0.0 }
+        } else {
+            Channel { kbps: best.kbps.max(lower), ..best }
+        };
+        if self.state == State::Decreasing && self.hold.until > now && bounded < delay_based {
+            self.hold.kbps = self.hold.kbps.max(lower);
+            self.estimate_kbps = bounded.min(self.hold.kbps);
+            return;
+        }
+        self.state = match (is_below, grows) {
+            (false, _) => {
+                self.hold = Hold::NONE;
+                State::DelayBased
+            }
             (true, true) => State::Increasing,
-            (true, false) => State::Decreasing,
+            (true, false) => {
+                if self.state != State::Decreasing {
+                    let next = (self.hold.next * HOLD_GROWTH).min(LONGEST_HOLD);
+                    self.hold = Hold { until: now + self.hold.next, next, kbps: bounded };
+                }
+                State::Decreasing
+            }
         };
         self.estimate_kbps = bounded;
         if self.state != State::DelayBased
@@ -257,13 +311,31 @@ impl LossModel {
         weights.zip(&self.observations)
     }
 
+    /// The mean loss without the best and the worst observation: a single spike is no loss of the channel.
     fn average_loss(&self) -> f64 {
-        let (mut lost, mut packets) = (0.0, 0.0);
-        for (weight, observation) in self.weighted() {
-            lost += weight * observation.lost;
-            packets += weight * (observation.lost + observation.received);
+        let share = |(_, observation): &(f64, &Observation)| {
+            observation.lost / (observation.lost + observation.received).max(LEAST_PROBABILITY)
+        };
+        let worst = self.weighted().max_by(|one, other| share(one).total_cmp(&share(other)));
+        let best = self.weighted().min_by(|one, other| share(one).total_cmp(&share(other)));
+        let sum = |of: &mut dyn Iterator<Item = (f64, &Observation)>| {
+            of.fold((0.0, 0.0), |(lost, all), (weight, observation)| {
+                (lost + weight * observation.lost, all + weight * (observation.lost + observation.received))
+            })
+        };
+        let mut rates: Vec<f64> =
+            self.observations.iter().map(|observation| observation.sending_kbps).collect();
+        rates.sort_by(f64::total_cmp);
+        let median = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
+        let (mut lost, mut all) = sum(&mut self.weighted());
+        if let Some((worst, best)) = worst.zip(best)
+            && self.observations.len() > 3
+            && SUDDEN * median > worst.1.sending_kbps
+        {
+            let (of_outliers, outliers) = sum(&mut [worst, best].into_iter());
+            (lost, all) = (lost - of_outliers, all - outliers);
         }
-        if packets > 0.0 { lost / packets } else { 0.0 }
+        if all > 0.0 { lost / all } else { 0.0 }
     }
 
     /// Returns the channel with the inherent loss that a Newton step on the log-likelihood finds.
@@ -301,6 +373,12 @@ mod tests {
     /// Twenty seconds of sending at the estimate over a channel that loses every `lost_of`th packet and what exceeds `bandwidth`; returns the
     /// mean estimate of the last ten. The delay-based estimate is 5 Mbit/s, packets have 1250 B.
     fn after(lost_of: u64, bandwidth_mbps: f64) -> f64 {
+        let estimates = estimates(|_, sequence| sequence % lost_of == 0, bandwidth_mbps);
+        estimates[100..].iter().sum::<f64>() / 100.0
+    }
+
+    /// The estimate each 100 ms for 20 s; `lost` tells by step and packet.
+    fn estimates(lost: impl Fn(u64, u64) -> bool, bandwidth_mbps: f64) -> Vec<f64> {
         let mut estimates = Vec::new();
         let config = GccConfig { start_rate: BitRate::from_mbps(2), ..GccConfig::default() };
         let mut model = LossModel::new(&config);
@@ -316,7 +394,7 @@ mod tests {
                     let fits = passed >= 1.0;
                     passed -= f64::from(u8::from(fits));
                     let sent = begin + Span::from_micros(100_000 * packet / count);
-                    Reported { size: ByteCount::new(1250), sent, lost: !fits || sequence % lost_of == 0 }
+                    Reported { size: ByteCount::new(1250), sent, lost: !fits || lost(step, sequence) }
                 })
                 .collect();
             let throughput = Some(BitRate::from_bps(
@@ -326,7 +404,7 @@ mod tests {
             model.on_report(begin + Span::from_millis(100), &packets, of);
             estimates.push(model.rate().as_mbps_f64());
         }
-        estimates[100..].iter().sum::<f64>() / 100.0
+        estimates
     }
 
     #[test]
@@ -338,9 +416,17 @@ mod tests {
 
     #[test]
     fn much_loss_bounds_the_rate() {
-        // 75 kbit/s / (0.125 - 0.05) = 1 Mbit/s.
+        // 100 kbit/s / (0.125 - 0.05) = 1.33 Mbit/s.
         let rate = after(8, 100.0);
-        assert!((0.5..1.5).contains(&rate), "{rate}");
+        assert!((1.0..1.7).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn a_single_bad_moment_costs_no_more_than_what_did_not_arrive() {
+        // Two packets in three for 300 ms, then none.
+        let estimates = estimates(|step, sequence| (100..103).contains(&step) && sequence % 3 > 0, 100.0);
+        let least = estimates[100..].iter().copied().fold(f64::MAX, f64::min);
+        assert!(least > 1.5 && estimates[130..].iter().all(|rate| *rate > 4.9), "{least}, {estimates:?}");
     }
 
     #[test]

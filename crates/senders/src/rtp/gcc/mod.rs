@@ -7,7 +7,7 @@
 //! ```text
 //!  frames ─▶ Pacer ── poll ──▶ network ──▶ FeedbackCollector::on_packet
 //!              ▲ ▲       │                             │ poll: every 50 to 250 ms
-//!  pacing_rate │ │probes │ on_sent                     ▼
+//!      pacing  │ │probes │ on_sent                     ▼
 //!              │ │       ▼                     TransportFeedback
 //!             ┌┴─┴───────────────────────────────┐     │
 //!             │ Gcc                              │◀────┘ on_feedback
@@ -21,7 +21,7 @@
 //! # Contract
 //! 1. Every sent packet, of any kind, has the next transport-wide sequence number and is reported by `on_sent`.
 //! 2. After each `on_…` call `next_probe` until there is none, give the clusters to [`Pacer::start_probe`], and set
-//!    [`Pacer::set_rate`] to `pacing_rate`.
+//!    [`Pacer::set_rate`] to `pacing`.
 //! 3. Then call `next_deadline`, and `on_deadline` at that time. Early and late calls are harmless; an earlier time counts as the latest
 //!    one seen.
 //!
@@ -53,7 +53,7 @@ pub use collector::{FeedbackCollector, FeedbackConfig};
 pub use config::{GccConfig, LossResponse};
 pub use controller::Gcc;
 pub use feedback::{ARRIVAL_STEP, PacketResult, TransportFeedback};
-pub use pacer::{LONGEST_QUEUE, Pacer, Priority};
+pub use pacer::{LONGEST_QUEUE, Pacer, Pacing, Priority};
 pub use probe::ProbeCluster;
 
 /// A packet that has just been sent.

@@ -13,10 +13,29 @@ pub const LONGEST_QUEUE: Span = Span::from_secs(2);
 const LATEST_PROBE: Span = Span::from_millis(20);
 /// Age of an unused cluster at which it is dropped (libwebrtc `kProbeClusterTimeout`).
 const STALE_PROBE: Span = Span::from_secs(5);
+/// Upper limit on a burst (libwebrtc `PacingController::kMaxBurstSize`).
+const LARGEST_BURST: ByteCount = ByteCount::new(63_000);
 /// Upper limit on waiting probe clusters; beyond it the oldest is dropped.
 const CLUSTERS: usize = 8;
 /// Lower limit of the remaining time in the 2 s rule, as in libwebrtc.
 const LEAST_LEFT: Span = Span::from_millis(1);
+
+/// The rate of a pacer, and the time by which it may be ahead of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pacing {
+    /// The rate.
+    pub rate: BitRate,
+    /// Packets leave at once until they are worth this time at the rate, or 63 kB; the next ones wait until all of it has passed (libwebrtc
+    /// `PacingController::NextSendTime`).
+    pub burst: Span,
+}
+
+impl From<BitRate> for Pacing {
+    /// Without bursts.
+    fn from(rate: BitRate) -> Self {
+        Self { rate, burst: Span::ZERO }
+    }
+}
 
 /// Priority of a packet, highest first; FIFO within a priority (libwebrtc `prioritized_packet_queue.cc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +84,9 @@ impl Burst {
 #[derive(Debug, Clone)]
 pub struct Pacer<T> {
     rate: BitRate,
+    burst: Span,
+    /// Whether a burst has ended: nothing leaves before `free_at`.
+    spent: bool,
     queues: [VecDeque<Waiting<T>>; 4],
     /// Size of the waiting packets except audio.
     size: ByteCount,
@@ -80,11 +102,14 @@ pub struct Pacer<T> {
 }
 
 impl<T> Pacer<T> {
-    /// Creates an empty pacer with a rate, usually `Gcc::pacing_rate`. At rate zero only audio and probes are sent.
+    /// Creates an empty pacer with a rate, usually `Gcc::pacing`. At rate zero only audio and probes are sent.
     #[must_use]
-    pub fn new(rate: BitRate) -> Self {
+    pub fn new(pacing: impl Into<Pacing>) -> Self {
+        let Pacing { rate, burst } = pacing.into();
         Self {
             rate,
+            burst,
+            spent: false,
             queues: std::array::from_fn(|_| VecDeque::new()),
             size: ByteCount::ZERO,
             entered: 0,
@@ -104,8 +129,10 @@ impl<T> Pacer<T> {
     }
 
     /// Sets the rate. The remaining time of the last packet changes with it.
-    pub fn set_rate(&mut self, now: Instant, rate: BitRate) {
+    pub fn set_rate(&mut self, now: Instant, pacing: impl Into<Pacing>) {
+        let Pacing { rate, burst } = pacing.into();
         self.advance(now);
+        self.burst = burst;
         if rate == self.rate {
             return;
         }
@@ -171,6 +198,7 @@ impl<T> Pacer<T> {
         self.count -= 1;
         self.free_at = self.free_at.max(self.now)
             + if rate.is_zero() { Span::ZERO } else { rate.time_for(waiting.size) };
+        self.spent = self.free_at - self.now >= self.burst.min(rate.time_for(LARGEST_BURST));
         Some((waiting.item, self.probed(waiting.size)))
     }
 
@@ -243,7 +271,8 @@ impl<T> Pacer<T> {
         match self.bursts.front() {
             Some(burst) => burst.next(),
             None if self.rate.is_zero() => Instant::MAX,
-            None => self.free_at,
+            None if self.spent => self.free_at,
+            None => self.now,
         }
     }
 

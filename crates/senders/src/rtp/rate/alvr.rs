@@ -10,7 +10,7 @@ use airbound_units::{BitRate, ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
-use super::{FramePart, Key, MediaRate, PathState, RateBounds, UNPACED};
+use super::{FramePart, Key, MediaRate, Pacing, PathState, RateBounds, UNPACED};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Between two decisions (`UPDATE_INTERVAL`).
@@ -104,8 +104,8 @@ impl MediaRate for Alvr {
     fn target(&self) -> BitRate {
         self.rate
     }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rate)
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.rate).into()
     }
     fn deadline(&self) -> Option<Instant> {
         self.tick

@@ -136,7 +136,7 @@ mod tests {
                     rule.on_deadline(now + Span::from_millis(40));
                 }
                 assert!((BOUNDS.least..=BOUNDS.most).contains(&rule.target()), "{rule:?}");
-                assert!(rule.pacing() >= rule.target());
+                assert!(rule.pacing().rate >= rule.target());
             }
             assert_eq!(rule.path().loss_fraction, 0.0);
         }

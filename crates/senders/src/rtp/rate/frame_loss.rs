@@ -3,8 +3,9 @@
 use airbound_units::{BitRate, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-use super::RateBounds;
-use super::ledger::News;
+use super::ledger::Ledger;
+use super::{FramePart, MediaRate, Pacing, PathState, RateBounds, UNPACED};
+use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// From the first packet to the first decision (`START_DELAY_SECONDS`), and from one to the next (`scheduleWithFixedDelay`).
 const DELAY: Span = Span::from_secs(3);
@@ -37,9 +38,62 @@ impl Mode {
     }
 }
 
-/// Counts frames, and says when a decision is due.
+/// A rate that is decided each second by the share of lost frames.
+pub(super) trait Steps: std::fmt::Debug + Send {
+    /// Decides by the share of lost frames of the last second, in percent.
+    fn decide(&mut self, now: Instant, percent: f64);
+    /// The rate of the encoder.
+    fn rate(&self) -> BitRate;
+}
+
+/// Counts frames for such a rule, and lets it decide when that is due.
+#[derive(Debug, Clone)]
+pub(super) struct ByFrameLoss<R> {
+    ledger: Ledger,
+    loss: FrameLoss,
+    pub(super) rule: R,
+}
+
+impl<R> From<R> for ByFrameLoss<R> {
+    fn from(rule: R) -> Self {
+        Self { ledger: Ledger::default(), loss: FrameLoss::default(), rule }
+    }
+}
+
+impl<R: Steps> MediaRate for ByFrameLoss<R> {
+    fn on_sent(&mut self, now: Instant, packet: PacketSent) {
+        self.ledger.on_sent(now, packet);
+        self.loss.tick.get_or_insert(now + DELAY);
+    }
+    fn on_frame_part(&mut self, _now: Instant, part: FramePart) {
+        self.ledger.on_frame_part(part);
+    }
+    fn on_feedback(&mut self, now: Instant, feedback: &TransportFeedback) {
+        let news = self.ledger.on_feedback(now, feedback);
+        self.loss.count(now, news.complete.len(), news.frames_lost);
+    }
+    fn target(&self) -> BitRate {
+        self.rule.rate()
+    }
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.rule.rate()).into()
+    }
+    fn deadline(&self) -> Option<Instant> {
+        self.loss.tick
+    }
+    fn on_deadline(&mut self, now: Instant) {
+        if let Some(percent) = self.loss.due(now) {
+            self.rule.decide(now, percent);
+        }
+    }
+    fn path(&self) -> PathState {
+        self.ledger.path()
+    }
+}
+
+/// Frames of a second, and when the next decision is due.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct FrameLoss {
+struct FrameLoss {
     begun: Option<Instant>,
     complete: usize,
     lost: usize,
@@ -49,13 +103,9 @@ pub(super) struct FrameLoss {
 }
 
 impl FrameLoss {
-    pub(super) fn on_sent(&mut self, now: Instant) {
-        self.tick.get_or_insert(now + DELAY);
-    }
-
-    pub(super) fn on_news(&mut self, now: Instant, news: &News) {
-        self.complete += news.complete.len();
-        self.lost += news.frames_lost;
+    fn count(&mut self, now: Instant, complete: usize, lost: usize) {
+        self.complete += complete;
+        self.lost += lost;
         let begun = *self.begun.get_or_insert(now);
         if self.complete > 0 && now - begun >= TICK {
             self.percent = Some(100.0 * self.lost as f64 / (self.complete + self.lost) as f64);
@@ -63,12 +113,8 @@ impl FrameLoss {
         }
     }
 
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        self.tick
-    }
-
     /// The share of lost frames in percent if a decision is due.
-    pub(super) fn due(&mut self, now: Instant) -> Option<f64> {
+    fn due(&mut self, now: Instant) -> Option<f64> {
         let tick = self.tick.filter(|tick| *tick <= now)?;
         self.tick = Some(tick.max(now) + TICK);
         self.percent

@@ -2,13 +2,14 @@
 
 use airbound_units::{BitRate, ConfigError, Instant};
 
-use super::{Key, MediaRate, PathState, RateBounds};
+use super::{Key, MediaRate, Pacing, PathState, RateBounds};
 pub(super) use crate::rtp::gcc::GccConfig as Config;
 use crate::rtp::gcc::{Gcc, GccConfig, PacketSent, ProbeCluster, TransportFeedback};
 
 /// The keys of its configuration.
 pub(super) const KEYS: &[Key] = &[
     ("pacing-factor", "2.5; 1–10", "over target"),
+    ("pacing-burst", "`\"40 ms\"`; 0–1 s", "sent at once, in time at the pacer's rate"),
     ("probing", "true", ""),
     ("alr-probe-interval", "`\"5 s\"`; 1 s–1 min", "of an application-limited source"),
     ("loss-based", "**`model`** `ranges` `off`", "answer to loss (libwebrtc, draft)"),
@@ -30,8 +31,8 @@ impl MediaRate for Gcc {
     fn target(&self) -> BitRate {
         self.target_rate()
     }
-    fn pacing(&self) -> BitRate {
-        self.pacing_rate()
+    fn pacing(&self) -> Pacing {
+        self.pacing()
     }
     fn next_probe(&mut self, now: Instant) -> Option<ProbeCluster> {
         self.next_probe(now)

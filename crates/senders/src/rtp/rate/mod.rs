@@ -31,7 +31,7 @@ use std::fmt::Debug;
 
 use airbound_units::{BitRate, Instant, Span};
 
-use super::gcc::{FeedbackConfig, GccConfig, PacketSent, ProbeCluster, TransportFeedback, Usage};
+use super::gcc::{FeedbackConfig, GccConfig, Pacing, PacketSent, ProbeCluster, TransportFeedback, Usage};
 pub use any::RateRule;
 
 /// A rule for the rate of one stream of real-time media.
@@ -44,9 +44,9 @@ pub trait MediaRate: Debug + Send {
     fn on_feedback(&mut self, _now: Instant, _feedback: &TransportFeedback) {}
     /// The rate for all packets: media, parity, retransmissions, headers; of a rule without reports that of coded video alone.
     fn target(&self) -> BitRate;
-    /// The rate for the pacer.
-    fn pacing(&self) -> BitRate {
-        self.target().mul_f64(GccConfig::default().pacing_factor)
+    /// The rate and the bursts of the pacer.
+    fn pacing(&self) -> Pacing {
+        GccConfig::default().pacing(self.target())
     }
     /// The next probe cluster to be sent. Call until `None`.
     fn next_probe(&mut self, _now: Instant) -> Option<ProbeCluster> {

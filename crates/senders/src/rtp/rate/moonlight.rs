@@ -6,10 +6,8 @@
 use airbound_units::{BitRate, ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-use super::frame_loss::{FrameLoss, Mode};
-use super::ledger::Ledger;
-use super::{FramePart, Key, MediaRate, PathState, RateBounds, UNPACED};
-use crate::rtp::gcc::{PacketSent, TransportFeedback};
+use super::frame_loss::{ByFrameLoss, Mode, Steps};
+use super::{Key, RateBounds};
 
 /// The configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +23,6 @@ pub(super) const KEYS: &[Key] =
 /// The controller.
 #[derive(Debug, Clone)]
 pub(super) struct Moonlight {
-    ledger: Ledger,
-    loss: FrameLoss,
     mode: Mode,
     rate: BitRate,
     least: BitRate,
@@ -39,11 +35,9 @@ pub(super) struct Moonlight {
 
 /// Builds it within the rates of a flow or a session.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of each rule")]
-pub(super) fn build(config: &Config, bounds: &RateBounds) -> Result<Moonlight, ConfigError> {
+pub(super) fn build(config: &Config, bounds: &RateBounds) -> Result<ByFrameLoss<Moonlight>, ConfigError> {
     let (least, most) = config.mode.bounds(bounds);
     Ok(Moonlight {
-        ledger: Ledger::default(),
-        loss: FrameLoss::default(),
         mode: config.mode,
         rate: bounds.start,
         least,
@@ -52,11 +46,11 @@ pub(super) fn build(config: &Config, bounds: &RateBounds) -> Result<Moonlight, C
         lossy: 0,
         adjusted: None,
         fell: false,
-    })
+    }
+    .into())
 }
 
-impl Moonlight {
-    /// A second's decision, by the share of lost frames in percent.
+impl Steps for Moonlight {
     fn decide(&mut self, now: Instant, percent: f64) {
         let (pause, patience) = match self.mode {
             Mode::HighQuality => (Span::from_millis(2000), 3),
@@ -98,36 +92,9 @@ impl Moonlight {
             self.adjusted = Some(now);
         }
     }
-}
 
-impl MediaRate for Moonlight {
-    fn on_sent(&mut self, now: Instant, packet: PacketSent) {
-        self.ledger.on_sent(now, packet);
-        self.loss.on_sent(now);
-    }
-    fn on_frame_part(&mut self, _now: Instant, part: FramePart) {
-        self.ledger.on_frame_part(part);
-    }
-    fn on_feedback(&mut self, now: Instant, feedback: &TransportFeedback) {
-        let news = self.ledger.on_feedback(now, feedback);
-        self.loss.on_news(now, &news);
-    }
-    fn target(&self) -> BitRate {
+    fn rate(&self) -> BitRate {
         self.rate
-    }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rate)
-    }
-    fn deadline(&self) -> Option<Instant> {
-        self.loss.deadline()
-    }
-    fn on_deadline(&mut self, now: Instant) {
-        if let Some(percent) = self.loss.due(now) {
-            self.decide(now, percent);
-        }
-    }
-    fn path(&self) -> PathState {
-        self.ledger.path()
     }
 }
 
@@ -149,8 +116,8 @@ mod tests {
         let seconds = percents.iter().enumerate();
         seconds
             .map(|(second, percent)| {
-                rule.decide(at(1000 * second as u64), *percent);
-                rule.rate.as_bps() / 1000
+                rule.rule.decide(at(1000 * second as u64), *percent);
+                rule.rule.rate.as_bps() / 1000
             })
             .collect()
     }

@@ -12,7 +12,7 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
-use super::{FramePart, Key, MediaRate, PathState, RateBounds};
+use super::{FramePart, Key, MediaRate, Pacing, PathState, RateBounds};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Reports as often as the wire format resolves usefully; the program acknowledges each packet.
@@ -147,9 +147,9 @@ impl MediaRate for Salsify {
         let rate = self.room().map_or(self.bounds.start, |room| BitRate::from_bps_f64(of(room)));
         rate.min(self.paced(LEAST_GAP)).clamp(self.bounds.least, self.bounds.most)
     }
-    fn pacing(&self) -> BitRate {
+    fn pacing(&self) -> Pacing {
         let gap = Span::from_secs_f64(self.gap.unwrap_or(0.0) / 5.0).clamp(LEAST_GAP, MOST_GAP);
-        self.paced(gap).max(self.target())
+        self.paced(gap).max(self.target()).into()
     }
     fn path(&self) -> PathState {
         self.ledger.path()

@@ -9,7 +9,7 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
-use super::{FramePart, Key, MediaRate, PathState, RateBounds};
+use super::{FramePart, Key, MediaRate, Pacing, PathState, RateBounds};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Between reports (half of `rtcpFbInterval_ntp`, since the original's receiver also reports at a frame's end).
@@ -332,8 +332,8 @@ impl MediaRate for Scream2 {
     fn target(&self) -> BitRate {
         self.rate
     }
-    fn pacing(&self) -> BitRate {
-        self.rate.mul_f64(PACING * self.large).max(BitRate::from_kbps(50)).max(self.rate)
+    fn pacing(&self) -> Pacing {
+        self.rate.mul_f64(PACING * self.large).max(BitRate::from_kbps(50)).max(self.rate).into()
     }
     fn may_send(&self, now: Instant) -> bool {
         let headroom = HEADROOM.0 + (HEADROOM.1 - HEADROOM.0) * self.delays.calm();

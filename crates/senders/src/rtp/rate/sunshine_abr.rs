@@ -5,11 +5,9 @@
 
 use airbound_units::{BitRate, ConfigError, Instant, Span};
 
-use super::frame_loss::FrameLoss;
-use super::ledger::Ledger;
+use super::RateBounds;
+use super::frame_loss::{ByFrameLoss, Steps};
 pub(super) use super::moonlight::{Config, KEYS};
-use super::{FramePart, MediaRate, PathState, RateBounds, UNPACED};
-use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Between two decisions but those above 5 % (`FALLBACK_INTERVAL_SECONDS`).
 const INTERVAL: Span = Span::from_secs(3);
@@ -17,8 +15,6 @@ const INTERVAL: Span = Span::from_secs(3);
 /// The rule.
 #[derive(Debug, Clone)]
 pub(super) struct SunshineAbr {
-    ledger: Ledger,
-    loss: FrameLoss,
     rate: BitRate,
     least: BitRate,
     most: BitRate,
@@ -29,20 +25,12 @@ pub(super) struct SunshineAbr {
 
 /// Builds it within the rates of a flow or a session.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of each rule")]
-pub(super) fn build(config: &Config, bounds: &RateBounds) -> Result<SunshineAbr, ConfigError> {
+pub(super) fn build(config: &Config, bounds: &RateBounds) -> Result<ByFrameLoss<SunshineAbr>, ConfigError> {
     let (least, most) = config.mode.bounds(bounds);
-    Ok(SunshineAbr {
-        ledger: Ledger::default(),
-        loss: FrameLoss::default(),
-        rate: bounds.start,
-        least,
-        most,
-        stable: 0,
-        decided: None,
-    })
+    Ok(SunshineAbr { rate: bounds.start, least, most, stable: 0, decided: None }.into())
 }
 
-impl SunshineAbr {
+impl Steps for SunshineAbr {
     fn decide(&mut self, now: Instant, percent: f64) {
         let is_urgent = percent > 5.0;
         if !is_urgent && self.decided.is_some_and(|at| now - at < INTERVAL) {
@@ -61,36 +49,9 @@ impl SunshineAbr {
         let kbps = self.rate.mul_f64(factor).as_bps() / 1000;
         self.rate = BitRate::from_kbps(kbps).clamp(self.least, self.most);
     }
-}
 
-impl MediaRate for SunshineAbr {
-    fn on_sent(&mut self, now: Instant, packet: PacketSent) {
-        self.ledger.on_sent(now, packet);
-        self.loss.on_sent(now);
-    }
-    fn on_frame_part(&mut self, _now: Instant, part: FramePart) {
-        self.ledger.on_frame_part(part);
-    }
-    fn on_feedback(&mut self, now: Instant, feedback: &TransportFeedback) {
-        let news = self.ledger.on_feedback(now, feedback);
-        self.loss.on_news(now, &news);
-    }
-    fn target(&self) -> BitRate {
+    fn rate(&self) -> BitRate {
         self.rate
-    }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.rate)
-    }
-    fn deadline(&self) -> Option<Instant> {
-        self.loss.deadline()
-    }
-    fn on_deadline(&mut self, now: Instant) {
-        if let Some(percent) = self.loss.due(now) {
-            self.decide(now, percent);
-        }
-    }
-    fn path(&self) -> PathState {
-        self.ledger.path()
     }
 }
 
@@ -113,8 +74,8 @@ mod tests {
             let mut rule = build(&Config { mode: Mode::Balanced }, &bounds).expect("valid");
             let seconds = percents.iter().enumerate();
             let of = |(second, percent): (usize, &f64)| {
-                rule.decide(at(1000 * second as u64), *percent);
-                rule.rate.as_bps() / 1000
+                rule.rule.decide(at(1000 * second as u64), *percent);
+                rule.rule.rate.as_bps() / 1000
             };
             seconds.map(of).collect()
         };

@@ -10,7 +10,7 @@ use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{Ledger, News};
-use super::{FramePart, Key, MediaRate, PathState, RateBounds};
+use super::{FramePart, Key, MediaRate, Pacing, PathState, RateBounds};
 use crate::rtp::gcc::{PacketSent, TransportFeedback};
 
 /// Reports as often as the wire format resolves usefully; the crate is fed each acknowledgement.
@@ -275,9 +275,11 @@ impl MediaRate for Vidaptive {
     fn target(&self) -> BitRate {
         self.rate
     }
-    fn pacing(&self) -> BitRate {
+    fn pacing(&self) -> Pacing {
         // PACING_GAIN.
-        BitRate::from_bps_f64(2.0 * self.window() * 8.0 / self.copa.standing.as_secs_f64()).max(self.rate)
+        BitRate::from_bps_f64(2.0 * self.window() * 8.0 / self.copa.standing.as_secs_f64())
+            .max(self.rate)
+            .into()
     }
     fn may_send(&self, now: Instant) -> bool {
         (self.ledger.in_flight().as_u64() as f64) < self.window()

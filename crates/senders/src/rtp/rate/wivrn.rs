@@ -7,7 +7,7 @@
 use airbound_units::{BitRate, ConfigError, Span};
 
 pub(super) use super::fixed::{Config, KEYS};
-use super::{MediaRate, RateBounds, UNPACED};
+use super::{MediaRate, Pacing, RateBounds, UNPACED};
 
 /// A constant rate of coded video.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +23,8 @@ impl MediaRate for Wivrn {
     fn target(&self) -> BitRate {
         self.0
     }
-    fn pacing(&self) -> BitRate {
-        UNPACED.max(self.0)
+    fn pacing(&self) -> Pacing {
+        UNPACED.max(self.0).into()
     }
     fn report_interval(&self) -> Option<Span> {
         None
@@ -42,6 +42,6 @@ mod tests {
         let rule = build(&Config {}, &bounds).expect("valid");
         assert_eq!((rule.target(), rule.report_interval()), (mbps(50), None));
         // A frame of 90 a second in less than a tenth of its interval.
-        assert!(rule.pacing() > mbps(500));
+        assert!(rule.pacing().rate > mbps(500));
     }
 }

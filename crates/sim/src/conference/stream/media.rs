@@ -76,6 +76,7 @@ impl Media {
             .report_interval()
             .map(|shortest| FeedbackCollector::new(FeedbackConfig { shortest, ..FeedbackConfig::default() }));
         let receiver = RtpReceiver {
+            knows_round_trip: true,
             collector: reports.transpose()?,
             nack: Some(NackRequester::new(NackConfig::default())?),
             fec: None,
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn an_estimate_that_losses_hold_down_begins_anew() {
-        let (mut media, ..) = run(20, |number| number > 100 && number % 4 != 0);
+        let (mut media, ..) = run(20, |number| number > 100 && number % 30 != 0);
         let held = media.estimate();
         assert!(held < BitRate::from_kbps(300), "{held}");
         let now = Instant::ZERO + Span::from_secs(20);

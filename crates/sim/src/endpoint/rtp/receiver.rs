@@ -18,6 +18,8 @@ const COVERED: u64 = 4096;
 /// The parts of a receiver.
 #[derive(Debug)]
 pub(crate) struct RtpReceiver {
+    /// Whether it learns the round trip: a browser does from the reports on what it sends itself.
+    pub(crate) knows_round_trip: bool,
     /// Reports on arrivals, if the sender uses them.
     pub(crate) collector: Option<FeedbackCollector>,
     pub(crate) nack: Option<NackRequester>,
@@ -84,9 +86,9 @@ impl RtpReceiver {
         self.fec.as_mut().map_or_else(Vec::new, |fec| fec.on_media(packet.sequence))
     }
 
-    /// Sets the round trip, known from the sender's reports.
+    /// Sets the round trip, as the sender knows it.
     pub(crate) fn on_round_trip(&mut self, round_trip: Span) {
-        if let Some(nack) = &mut self.nack {
+        if let Some(nack) = self.nack.as_mut().filter(|_| self.knows_round_trip) {
             nack.on_round_trip(round_trip);
         }
     }
@@ -111,5 +113,36 @@ impl RtpReceiver {
         let nack = self.nack.as_ref().and_then(NackRequester::next_deadline);
         let collector = self.collector.as_ref().and_then(FeedbackCollector::next_deadline);
         [nack, collector, self.frames.next_deadline()].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airbound_senders::rtp::NackConfig;
+
+    use super::super::frames::Frames;
+    use super::*;
+
+    #[test]
+    fn requests_follow_the_round_trip_where_it_is_known() {
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        for (knows_round_trip, again) in [(false, 100), (true, 30)] {
+            let mut receiver = RtpReceiver {
+                knows_round_trip,
+                collector: None,
+                nack: NackRequester::new(NackConfig::default()).ok(),
+                fec: None,
+                frames: Box::new(Frames::new(Span::from_secs(3))),
+                covered: BTreeMap::new(),
+            };
+            receiver.on_round_trip(Span::from_millis(30));
+            for number in [0, 2] {
+                let packet =
+                    MediaPacket { sequence: number, frame: 0, since: 0, first: 0, of: 3, is_key: true };
+                receiver.on_packet(at(0), number, Content::Media(packet), &mut Vec::new());
+            }
+            assert!(matches!(receiver.poll(at(0)), Some(Feedback::Nack(asked)) if asked == [1]));
+            assert_eq!(receiver.next_deadline(), Some(at(again)));
+        }
     }
 }

@@ -1,0 +1,64 @@
+/** A decision of an allocator about one sender. */
+export interface Notice {
+  /** Its number; older ones than the latest have no effect. */
+  sequence: number;
+  /** The rate in bit/s at which the sender is held; 0 releases it. */
+  rate: number;
+  /** The number of encodings in use, from the smallest, where the others are switched off since nobody takes them. */
+  layers?: number | null;
+}
+
+/** What a page answers. */
+export interface Acknowledgement {
+  t: "ack";
+  sequence: number;
+}
+
+/** A picture that arrives. */
+export interface Picture {
+  width: number;
+  height: number;
+  /** Frames decoded so far. */
+  frames: number;
+  freezes: number;
+  /** Seconds frozen so far. */
+  frozen: number;
+}
+
+/** What a connection's statistics say of its link; rates in bit/s, over the time since the previous reading. */
+export interface Link {
+  /** `performance.now()` of the reading. */
+  at: number;
+  /** Bytes so far. */
+  sent: number;
+  received: number;
+  /** The congestion control's estimate of the uplink; 0 before the first. */
+  estimate: number;
+  /** Seconds. */
+  roundTrip: number;
+  up: number;
+  down: number;
+  /** Pictures by the mid of their section. */
+  streams: Record<string, Picture>;
+  /** Frames encoded so far by rid; "" without simulcast. */
+  layers: Record<string, number>;
+}
+
+/** Holds a sender at `total` bit/s, or to its first `layers` encodings; returns which of its encodings are active. */
+export function holdSender(sender: RTCRtpSender, total: number, layers?: number): Promise<boolean[]>;
+
+/** Reads the statistics of a connection; rates need the previous reading. */
+export function readLink(connection: RTCPeerConnection, previous?: Link): Promise<Link>;
+
+/** Follows the notices of one allocator for one sender. */
+export class Follower {
+  /** `sender` is null for a page that only watches; `cap` is the rate of a sender that is not held; `answer` carries an acknowledgement back. */
+  constructor(sender: RTCRtpSender | null, cap: number, answer: (message: Acknowledgement) => void);
+  /** The number of the latest notice. */
+  sequence: number;
+  /** Its rate; 0 for none. */
+  rate: number;
+  /** Settles when all notices so far are carried out. */
+  work: Promise<unknown>;
+  onNotice(notice: Notice): void;
+}
