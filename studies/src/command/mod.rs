@@ -3,6 +3,7 @@
 mod args;
 mod doctor;
 mod error;
+mod evening;
 #[cfg(target_os = "linux")]
 mod lab;
 mod reproduce;
@@ -39,6 +40,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, verbosity),
         Command::Validate(validate) => validate::validate(&validate, verbosity),
         Command::Verdict(set) => verdict::verdict(&set, verbosity),
+        Command::Evening(asked) => evening::evening(&asked, verbosity),
         Command::Doctor(patients) => doctor::doctor_set(&patients, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),
