@@ -331,11 +331,12 @@ impl RateAllocator {
 
     /// The allocations of all stations, ordered by number; a station with an uplink has a second entry.
     pub fn allocations(&self) -> impl Iterator<Item = Allocation> + '_ {
-        self.streams.iter().map(|station| Allocation {
+        self.streams.iter().enumerate().map(|(place, station)| Allocation {
             receiver: station.id.0,
             direction: station.id.1,
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
+            target: self.target_of(place),
             phy_rate: station.seen_phy,
             bottleneck: station.held.map_or(station.detector.judgement(), |held| held.by()),
         })
