@@ -242,7 +242,7 @@ impl Judgement {
             (scheme.to_owned(), scores.collect())
         });
         let note = format!("Seeds in which a line passes. Green and bold: {least} or more; yellow: half.");
-        Scorecard { columns, rows: rows.collect(), note }
+        Scorecard { of: "scheme", columns, rows: rows.collect(), note }
     }
 
     /// The page, which stands alone.
