@@ -1,4 +1,4 @@
-//! The configuration of an [`super::Airbound`] queue: each part can be switched off.
+//! The configuration of an [`super::Airbound`] queue: each part can be switched on and off.
 
 use airbound_units::{ByteCount, Span};
 use airbound_wifi::edca::Category;
@@ -53,7 +53,8 @@ pub struct AirboundConfig {
     /// CoDel of the classic side. Its target is WQM's limit on the drain time, 2.5 ms; `false` in a file for that of `last-pq.linux`.
     #[serde(with = "super::super::switch")]
     pub codel: Option<Codel>,
-    /// WQM's size, for each station's packets of the classic side; `false` in a file for none.
+    /// WQM's size, for each station's packets of the classic side: none, since it costs more than it gives. `true` or a table of WQM's
+    /// keys in a file for one.
     #[serde(with = "super::super::switch")]
     pub size: Option<WqmConfig>,
     /// Law's limits; `false` in a file for none.
@@ -92,7 +93,7 @@ impl Default for AirboundConfig {
             each_second: true,
             last_pq: LastPqConfig::default(),
             codel: Some(Codel::default()),
-            size: Some(WqmConfig::default()),
+            size: None,
             law: Some(Limits::default()),
             sense: true,
         }
