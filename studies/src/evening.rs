@@ -40,9 +40,9 @@ pub struct Cell {
     pub channel: &'static str,
     /// Seeds in which each line passes, in the order of [`LINES`].
     pub passed: [u32; LINES.len()],
-    /// What was measured, by seed.
+    /// Measured figures, by seed.
     pub figures: Vec<Figures>,
-    /// What it is measured against, by seed.
+    /// Figures of the references, by seed.
     pub references: Vec<Reference>,
 }
 

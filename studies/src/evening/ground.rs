@@ -64,7 +64,7 @@ impl Channel {
     }
 }
 
-/// What is played.
+/// Scheme or reference that plays.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Play {
     /// A scheme by its full name.
