@@ -53,7 +53,7 @@ impl RateChain {
 
     /// The chain from step `step` on, counted from 0; its last step at least.
     #[must_use]
-    pub(crate) fn from_step(mut self, step: u8) -> Self {
+    pub(crate) fn starting_at(mut self, step: u8) -> Self {
         let skipped = step.min(self.len.saturating_sub(1));
         self.steps.rotate_left(usize::from(skipped));
         self.len -= skipped;
@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn a_later_step_begins_and_the_last_one_stays() {
         let chain = RateChain { probe: true, ..chain_of(&[(7, 2), (3, 4), (1, 1)]) };
-        assert_eq!(chain.from_step(0), chain);
-        assert_eq!(chain.from_step(1), chain_of(&[(3, 4), (1, 1)]));
-        assert_eq!(chain.from_step(9), chain_of(&[(1, 1)]));
+        assert_eq!(chain.starting_at(0), chain);
+        assert_eq!(chain.starting_at(1), chain_of(&[(3, 4), (1, 1)]));
+        assert_eq!(chain.starting_at(9), chain_of(&[(1, 1)]));
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let chain = self.rate.chain(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
         let chain = chain.first_steps(self.config.chain_steps);
         let returned = self.state.originator(station, category).first_retry().map_or(0, |mpdu| mpdu.retries);
-        let chain = if self.config.lowers_rate { chain.from_step(returned) } else { chain };
+        let chain = if self.config.lowers_rate { chain.starting_at(returned) } else { chain };
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);
