@@ -183,6 +183,9 @@ mod tests {
         plain_utility: 0.8,
     };
 
+    /// A line, and a change that fails it.
+    type Break = (&'static str, fn(&mut Figures));
+
     /// On the very edge of each line.
     const EDGE: Figures = Figures {
         kept: 0.95,
@@ -208,7 +211,7 @@ mod tests {
     fn each_condition_of_a_line_can_fail_it_alone() {
         let names = LINES.map(|line| line.name);
         assert_eq!(passed(&EDGE), names);
-        let broken: [(&str, fn(&mut Figures)); 11] = [
+        let broken: [Break; 11] = [
             ("headset", |own| own.kept = 0.94),
             ("headset", |own| own.arrived = 0.94),
             ("call", |own| own.call_loss = 0.01),
