@@ -1,13 +1,14 @@
 //! Studies: papers reproduced, the simulator validated, the agent demonstrated on the real Linux stack.
 //!
 //! [`papers`] holds each paper's claims beside what this simulator measures, [`ladder`] closed forms, ns-3 and published
-//! measurements, [`lab`] the rows that need a virtual machine, [`verdict`] the verdict beside an oracle. The product does not
+//! measurements, [`evening`] five lines on one ground, [`lab`] the rows that need a virtual machine, [`verdict`] the verdict beside an oracle. The product does not
 //! contain them: `airbound` starts the program `airbound-studies`.
 
 mod chance;
 pub mod command;
 pub mod doctor;
 mod draws;
+pub mod evening;
 #[cfg(target_os = "linux")]
 pub mod lab;
 pub mod ladder;

@@ -1,6 +1,7 @@
 //! The tests of the studies: one program, which links once.
 
 mod doctor;
+mod evening;
 mod ladder;
 mod place;
 mod program;

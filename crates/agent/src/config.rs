@@ -396,13 +396,19 @@ impl Config {
             Scheme::Wqm => {
                 QueueConfig::Wqm(WqmConfig { subframes: self.window.packets, ..WqmConfig::default() })
             }
-            Scheme::Queue(name) => QueueConfig::named(name).unwrap_or_default(),
+            Scheme::Queue(name) => match QueueConfig::named(name).unwrap_or_default() {
+                QueueConfig::Airbound(mut airbound) => {
+                    airbound.last_pq.linux = linux;
+                    QueueConfig::Airbound(airbound)
+                }
+                other => other,
+            },
         })
     }
 
     /// Whether demands decide the order of service; other schemes only measure them.
     #[must_use]
     pub fn protects(&self) -> bool {
-        matches!(self.engine_queue(), QueueConfig::LastPq(_))
+        matches!(self.engine_queue(), QueueConfig::LastPq(_) | QueueConfig::Airbound(_))
     }
 }

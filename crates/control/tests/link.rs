@@ -567,3 +567,11 @@ fn last_pq_keeps_the_promises_of_a_link() {
         "kind = \"last-pq\"\nfill = 3\nchoice = \"slack\"\nlinux = { charge-estimates = true }",
     );
 }
+
+#[test]
+fn airbound_keeps_the_promises_of_a_link() {
+    check!(
+        "kind = \"airbound\"\nsize = { interval = \"20 ms\", subframes = 2, max-packets = 3 }\nlaw = { limit-q = \"1 ms\" }",
+        "kind = \"airbound\"\nlast-pq = { fill = 3, linux = { charge-estimates = true } }",
+    );
+}

@@ -262,6 +262,14 @@ fn last_pq_that_finds_its_flows_keeps_its_promises() {
 }
 
 #[test]
+fn airbound_keeps_its_promises() {
+    check!(
+        "kind = \"airbound\"\nsize = { interval = \"20 ms\", subframes = 2, max-packets = 3 }\nlaw = { limit-q = \"1 ms\" }",
+        "kind = \"airbound\"\nurgency = false\nsize = false\nlaw = false\ncodel = false\nlast-pq = { linux = { packets = 60 } }",
+    );
+}
+
+#[test]
 fn round_robin_keeps_its_promises() {
     check!("kind = \"round-robin\"\nlimit = { packets = 50 }");
 }

@@ -64,6 +64,7 @@ impl Scenario {
             max_grants: path.max_grants,
             max_tries: path.max_tries,
             give_up_after: None,
+            lowers_rate: false,
             limits: path.time_limits(),
         }
     }

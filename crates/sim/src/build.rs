@@ -377,7 +377,7 @@ impl Blueprint<'_> {
         for (station, capabilities) in peers {
             rate.set_capabilities(*station, capabilities)?;
         }
-        let queue = self.queue(queue, path, config.as_ref(), node)?;
+        let (queue, path_config) = self.queue(queue, path, path_config, config.as_ref(), node)?;
         over_path(queue, rate, path, path_config)
     }
 
@@ -409,12 +409,13 @@ impl Blueprint<'_> {
         &self,
         slot: &scenario::Slot,
         path: &Path,
+        link: LinkConfig,
         rate: Option<&RateConfig>,
         node: StationId,
-    ) -> Result<AnyQueue<crate::packet::Packet>, BuildError> {
+    ) -> Result<(AnyQueue<crate::packet::Packet>, LinkConfig), BuildError> {
         if let Some(make) = self.plugins.queue(slot)? {
             let seed = seed_for(self.seed, Purpose::Queue, u64::from(node.0));
-            return Ok(AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))));
+            return Ok((AnyQueue::Custom(Box::new(CustomQueue::new(make(self.site(node, seed))))), link));
         }
         let mut config: QueueConfig = slot_config(slot, "queue")?;
         match &mut config {
@@ -423,17 +424,28 @@ impl Blueprint<'_> {
                 let given = slot.parameters().get("linux").and_then(toml::Value::as_table);
                 self.fit_airtime(&mut last_pq.linux, given, path);
             }
+            QueueConfig::Airbound(airbound) => {
+                let table = |table: Option<&toml::Table>, key: &str| {
+                    table.and_then(|table| table.get(key)).and_then(toml::Value::as_table).cloned()
+                };
+                let given = table(Some(slot.parameters()), "last-pq");
+                let linux = table(given.as_ref(), "linux");
+                self.fit_airtime(&mut airbound.last_pq.linux, linux.as_ref(), path);
+                if let Some(size) = &mut airbound.size {
+                    let given = table(Some(slot.parameters()), "size").unwrap_or_default();
+                    self.fit_wqm(size, &given, path, rate);
+                }
+            }
+            QueueConfig::Wqm(wqm) => self.fit_wqm(wqm, slot.parameters(), path, rate),
             _ => {}
-        }
-        if let QueueConfig::Wqm(wqm) = &mut config {
-            self.fit_wqm(wqm, slot, path, rate);
         }
         if let QueueConfig::Fifo(fifo) = &mut config
             && path.driver_queue == Some(0)
         {
             fifo.holds_in_flight |= path.queue_holds_in_flight;
         }
-        Ok(config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?)
+        let queue = config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?;
+        Ok((queue, link.returning_after(config.returns_after())))
     }
 
     /// Sets mac80211's parameters according to the driver below it and the standard, unless the scenario gives them.
@@ -455,8 +467,8 @@ impl Blueprint<'_> {
     }
 
     /// WQM uses the aggregates of its transmit path and the update interval of its rate control.
-    fn fit_wqm(&self, config: &mut WqmConfig, slot: &scenario::Slot, path: &Path, rate: Option<&RateConfig>) {
-        let given = |key: &str| slot.parameters().contains_key(key);
+    fn fit_wqm(&self, config: &mut WqmConfig, given: &toml::Table, path: &Path, rate: Option<&RateConfig>) {
+        let given = |key: &str| given.contains_key(key);
         if !given("subframes") {
             let is_pipe = self.scenario.pipe().is_some();
             config.subframes = if is_pipe { 1 } else { path.max_ampdu_mpdus };
@@ -484,6 +496,10 @@ impl Blueprint<'_> {
             QueueConfig::LastPq(last_pq) => {
                 let given = given.and_then(|given| given.get("linux")).and_then(toml::Value::as_table);
                 self.fit_airtime(&mut last_pq.linux, given, &path);
+            }
+            QueueConfig::Airbound(airbound) => {
+                let linux = given.and_then(|given| given.get("last-pq")).and_then(|given| given.get("linux"));
+                self.fit_airtime(&mut airbound.last_pq.linux, linux.and_then(toml::Value::as_table), &path);
             }
             _ => {}
         }

@@ -25,6 +25,9 @@ pub(super) enum Command {
     /// Check how often the verdict of a comparison is right
     #[command(hide = true)]
     Verdict(Set),
+    /// Judge schemes by five lines on the scenario `evening`
+    #[command(hide = true)]
+    Evening(EveningArgs),
     /// Check how often the doctor names the right cause
     #[command(hide = true)]
     Doctor(Patients),
@@ -79,6 +82,32 @@ pub(super) struct Patients {
     pub(super) only: Vec<String>,
     #[command(flatten)]
     pub(super) build: LabBuild,
+}
+
+/// Schemes on the ground of `evening`.
+#[derive(Debug, Args)]
+pub(super) struct EveningArgs {
+    /// Schemes to judge; one that names no session policy has `plain` [default: plain queues, and each paper's own]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    pub(super) schemes: Vec<String>,
+    /// Seeds, counted up from 1 [default: 20, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) seeds: Option<u32>,
+    /// Channels: static, walk, neighbour [default: all]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    pub(super) channels: Vec<String>,
+    /// Runs of 4 s in place of 20, for a first look
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Print tables in Markdown
+    #[arg(long)]
+    pub(super) markdown: bool,
+    /// Write a page, too
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Parallel simulations, 1 to 1024; results do not depend on it [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
 }
 
 /// Random networks, judged twice.

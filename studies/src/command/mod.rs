@@ -3,6 +3,7 @@
 mod args;
 mod doctor;
 mod error;
+mod evening;
 #[cfg(target_os = "linux")]
 mod lab;
 mod reproduce;
@@ -41,6 +42,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), CommandError> {
         Command::Verdict(set) => verdict::verdict(&set, verbosity),
         #[cfg(target_os = "linux")]
         Command::Doctor(patients) if patients.lab => doctor::in_the_laboratory(&patients, verbosity),
+        Command::Evening(asked) => evening::evening(&asked, verbosity),
         Command::Doctor(patients) => doctor::doctor_set(&patients, verbosity),
         #[cfg(target_os = "linux")]
         Command::Lab(args::Lab::Demo(demo)) => lab::demo(&demo, verbosity),

@@ -3,7 +3,7 @@
 //! A paper is a list of *studies*, one for each experiment of its evaluation. A study asks for runs and makes rows and a chapter
 //! of what they brought. All runs of a paper go through one pool, each once however many studies ask for it.
 
-mod aggregates;
+pub(crate) mod aggregates;
 mod allocation;
 mod claims;
 mod digest;

@@ -33,6 +33,7 @@ const SCHEMES: &[&str] = &[
     "law",
     "law-last-pq",
     "round-robin",
+    "airbound",
     "wqm",
     "linux+minstrel-ht",
     "linux+llra",

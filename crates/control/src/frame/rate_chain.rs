@@ -51,6 +51,16 @@ impl RateChain {
         self
     }
 
+    /// The chain from step `step` on, counted from 0; its last step at least.
+    #[must_use]
+    pub(crate) fn starting_at(mut self, step: u8) -> Self {
+        let skipped = step.min(self.len.saturating_sub(1));
+        self.steps.rotate_left(usize::from(skipped));
+        self.len -= skipped;
+        self.probe &= skipped == 0;
+        self
+    }
+
     /// The steps in order; at least one, except in the report of a descriptor that never reached the air.
     #[must_use]
     pub fn steps(&self) -> &[Attempt] {
@@ -132,6 +142,14 @@ mod tests {
             chain.push(rate(index), tries);
         }
         chain
+    }
+
+    #[test]
+    fn a_later_step_begins_and_the_last_one_stays() {
+        let chain = RateChain { probe: true, ..chain_of(&[(7, 2), (3, 4), (1, 1)]) };
+        assert_eq!(chain.starting_at(0), chain);
+        assert_eq!(chain.starting_at(1), chain_of(&[(3, 4), (1, 1)]));
+        assert_eq!(chain.starting_at(9), chain_of(&[(1, 1)]));
     }
 
     #[test]

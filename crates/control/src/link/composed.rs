@@ -323,7 +323,14 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         if mpdu.retries >= config.max_grants || tries_are_up {
             return Some(DropReason::RetryLimit);
         }
-        config.limits.outlived_below(now, mpdu, mpdu.packet.enqueued()).then_some(DropReason::Expired)
+        let enqueued = mpdu.packet.enqueued();
+        let is_late = config.limits.outlived_below(now, mpdu, enqueued) || self.outlives(now, &mpdu.packet);
+        is_late.then_some(DropReason::Expired)
+    }
+
+    /// Whether a packet is older than the queue lets it become.
+    fn outlives(&self, now: Instant, packet: &P) -> bool {
+        self.upper.lifetime(packet).is_some_and(|lifetime| now - packet.enqueued() > lifetime)
     }
 }
 

@@ -38,6 +38,8 @@ pub struct LinkConfig {
     pub max_tries: Option<u16>,
     /// The hardware returns a descriptor after this time, whatever tries are left.
     pub give_up_after: Option<Span>,
+    /// Whether a PPDU whose MPDUs came back without an acknowledgement starts at a later step of the rate chain, one for each return.
+    pub lowers_rate: bool,
     /// Time limits of a packet in each layer.
     pub limits: TimeLimits,
 }
@@ -57,6 +59,7 @@ impl Default for LinkConfig {
             max_grants: 7,
             max_tries: None,
             give_up_after: None,
+            lowers_rate: false,
             limits: TimeLimits::NONE,
         }
     }

@@ -1,13 +1,13 @@
 //! Any queue of this crate behind one type, chosen by a scenario.
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Arrivals, Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact, Fifo, FifoConfig, FqCodel,
-    FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig, Pie, PieConfig, Protection,
-    Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, take_all,
+    Airbound, AirboundConfig, Arrivals, Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact,
+    Fifo, FifoConfig, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig,
+    Pie, PieConfig, Protection, Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, take_all,
 };
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
@@ -106,6 +106,8 @@ queues! { ($)
         FqCodelAirtime(FqCodelAirtimeConfig) => FqCodelAirtime<P>, |config, _| FqCodelAirtime::new(*config);
     "linux with urgent flows first"
     "last-pq": LastPq(Box<LastPqConfig>) => Box<LastPq<P>>, |config, _| LastPq::new(**config).map(Box::new);
+    "last-pq with a bounded classic side and Law's limits"
+    "airbound": Airbound(Box<AirboundConfig>) => Box<Airbound<P>>, |config, _| Airbound::new(config).map(Box::new);
     "stations in turn, one aggregate each"
     "round-robin": RoundRobin(RoundRobinConfig) => RoundRobin<P>, |config, _| RoundRobin::new(*config);
     "drop-tail whose size adapts to aggregates and drain time"
@@ -119,6 +121,15 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
+    /// Time after which the hardware has to return a PPDU of the queue, and whether it goes on at the next rate; `None`: no limit.
+    #[must_use]
+    pub fn returns_after(&self) -> Option<(Span, bool)> {
+        match self {
+            Self::Airbound(config) => config.returns_after(),
+            _ => None,
+        }
+    }
+
     /// Checks all values, as [`QueueConfig::build`] does.
     ///
     /// # Errors
@@ -134,6 +145,7 @@ impl<P: Payload> AnyQueue<P> {
     pub fn demands(&self) -> Option<&dyn Demands> {
         match self {
             Self::LastPq(queue) => Some(&**queue),
+            Self::Airbound(queue) => Some(&**queue),
             Self::Custom(queue) => Some(&**queue),
             _ => None,
         }
@@ -143,6 +155,7 @@ impl<P: Payload> AnyQueue<P> {
     pub fn demands_mut(&mut self) -> Option<&mut dyn Demands> {
         match self {
             Self::LastPq(queue) => Some(&mut **queue),
+            Self::Airbound(queue) => Some(&mut **queue),
             Self::Custom(queue) => Some(&mut **queue),
             _ => None,
         }
@@ -161,6 +174,7 @@ impl<P: Payload> AnyQueue<P> {
             Self::Fifo(queue) => queue.counts_below(),
             Self::FqCodelAirtime(queue) => queue.counts_below(),
             Self::LastPq(queue) => queue.counts_below(),
+            Self::Airbound(queue) => queue.counts_below(),
             _ => false,
         }
     }
@@ -219,6 +233,10 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
         each!(self, queue => queue.on(now, fact));
     }
 
+    fn lifetime(&self, packet: &P) -> Option<Span> {
+        each!(self, queue => queue.lifetime(packet))
+    }
+
     fn deadline(&self) -> Deadline {
         each!(self, queue => queue.deadline())
     }
@@ -226,8 +244,6 @@ impl<P: Payload> Queue<P> for AnyQueue<P> {
 
 #[cfg(test)]
 mod tests {
-    use airbound_units::Span;
-
     use super::*;
 
     fn read(text: &str) -> Result<QueueConfig, toml::de::Error> {

@@ -4,6 +4,7 @@
 //! [`Queue::dequeue_into`] then hands out packets of its station until the aggregate is full. Events below the queue are reported to
 //! it as a [`Fact`].
 
+mod airbound;
 mod any;
 mod codel;
 mod contract;
@@ -22,6 +23,7 @@ mod switch;
 mod test_packet;
 pub mod wqm;
 
+pub use airbound::{Airbound, AirboundCodel, AirboundConfig, AirboundLimits};
 pub use any::{AnyQueue, QueueConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters, CodelState, Standing};
 pub use contract::{
@@ -44,7 +46,7 @@ pub use run::{Arrivals, Sink};
 pub use station_lists::Limits;
 pub use wqm::{Wqm, WqmConfig};
 
-use airbound_units::Instant;
+use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;
 
 use crate::frame::{Dropped, Payload, StationId};
@@ -93,6 +95,11 @@ pub trait Queue<P: Payload> {
     /// Arrival time of the packet to be served next in `category`, for queues in order of arrival; `None` for others, and if no
     /// packet can be served.
     fn oldest(&mut self, _category: Category) -> Option<Instant> {
+        None
+    }
+
+    /// The age at which the layers below give up a packet, which tolerates loss; `None`: no limit of the queue.
+    fn lifetime(&self, _packet: &P) -> Option<Span> {
         None
     }
 

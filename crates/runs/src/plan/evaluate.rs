@@ -121,9 +121,10 @@ fn changes(scenario: &Scenario) -> bool {
     of_station || scenario.session.is_some() || scenario.access_point.away.as_ref().is_some_and(is_rare)
 }
 
-/// The scheme with LAST-PQ as its queue, with its own parameters if it has them.
+/// The scheme with LAST-PQ as its queue, with its own parameters if it has them; one of `airbound` stays.
 fn with_last_pq(scheme: &Scheme) -> Result<Scheme, ScenarioError> {
-    if scheme.queue.name() == "last-pq" { Ok(scheme.clone()) } else { scheme.with_name("last-pq") }
+    let has_it = matches!(scheme.queue.name(), "last-pq" | "airbound");
+    if has_it { Ok(scheme.clone()) } else { scheme.with_name("last-pq") }
 }
 
 /// Events of a run, as far as a plan needs them.

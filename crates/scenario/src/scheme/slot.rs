@@ -368,6 +368,7 @@ impl Slot {
     pub(crate) fn shortest_demand(&self) -> Span {
         match self.config() {
             Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
+            Ok(QueueConfig::Airbound(config)) => config.last_pq.delay.shortest_demand(),
             Err(_) if self.is_law() => match self.law_config().map(|config| config.inner_queue.0) {
                 Ok(QueueConfig::LastPq(config)) => config.delay.shortest_demand(),
                 _ => DelayConfig::default().shortest_demand(),

@@ -60,6 +60,11 @@ pub enum Stamps {
 pub struct AllocationConfig {
     /// The aggregation level to hold, in packets per frame (N_ε of Sec. 3.2): 32. 1 to 256.
     pub target: f64,
+    /// Longest PPDU that others leave to the streams, if it is known: the target is at most half of the packets that it holds at the highest
+    /// PHY rate, as 32 is half of the 64 of a block acknowledgement. None. A level above what a PPDU can hold would never be reached, and
+    /// rates would grow until packets are lost.
+    #[serde(skip)]
+    pub longest: Option<Span>,
     /// The gain K₀ in Mb/s per packet, of which each of n stations gets K₀/n (Sec. 6.1): 1. 0.001 to 1000.
     pub gain: f64,
     /// The update interval Δ: 500 ms. 10 ms to 10 s.
@@ -112,6 +117,7 @@ impl Default for AllocationConfig {
     fn default() -> Self {
         Self {
             target: 32.0,
+            longest: None,
             gain: 1.0,
             interval: Span::from_millis(500),
             dead_time: Span::ZERO,

@@ -45,6 +45,8 @@ pub struct RateAllocator {
     /// Ratio of payload rate to PHY rate of all stations, as set by algorithm 2.
     factor: Option<f64>,
     refused: u64,
+    /// The target asked for; that in force may be lower.
+    asked: f64,
     space: Space,
 }
 
@@ -65,6 +67,7 @@ impl RateAllocator {
             starting: None,
             factor: None,
             refused: 0,
+            asked: config.target,
             space: Space::default(),
         })
     }
@@ -172,6 +175,16 @@ impl RateAllocator {
         }
     }
 
+    /// Fits the target into the longest PPDU at the highest PHY rate.
+    fn fit_target(&mut self) {
+        let fastest = self.streams.iter().filter_map(|station| station.seen_phy).max();
+        if let (Some(longest), Some(fastest)) = (self.config.longest, fastest) {
+            let packet = (self.config.packet + self.config.packet_overhead).as_u64().max(1);
+            let most = fastest.bytes_in(longest).as_u64() as f64 / packet as f64;
+            self.config.target = (most / 2.0).clamp(1.0, self.asked);
+        }
+    }
+
     /// Takes the report of the downlink at index `place`.
     fn take(&mut self, now: Instant, place: usize, report: &Report) {
         let target = self.target_of(place);
@@ -188,6 +201,7 @@ impl RateAllocator {
             station.seen_phy = Some(rate);
             let kept = if self.config.share == Share::Optimal { 1.0 - report.air_loss() } else { 1.0 };
             station.phy = Some(rate.as_bps() as f64 * kept.max(0.05));
+            self.fit_target();
         }
         // A slot that began before the rate changed covers both rates.
         let began = Instant::from_nanos(now.as_nanos().saturating_sub(report.slot.as_nanos()));
@@ -317,11 +331,12 @@ impl RateAllocator {
 
     /// The allocations of all stations, ordered by number; a station with an uplink has a second entry.
     pub fn allocations(&self) -> impl Iterator<Item = Allocation> + '_ {
-        self.streams.iter().map(|station| Allocation {
+        self.streams.iter().enumerate().map(|(place, station)| Allocation {
             receiver: station.id.0,
             direction: station.id.1,
             rate: BitRate::from_bps_f64(station.rate),
             level: station.level,
+            target: self.target_of(place),
             phy_rate: station.seen_phy,
             bottleneck: station.held.map_or(station.detector.judgement(), |held| held.by()),
         })

@@ -37,6 +37,8 @@ pub struct Allocation {
     pub rate: BitRate,
     /// The mean level of its last report, for an uplink the queue if that is larger; `None` before the first.
     pub level: Option<f64>,
+    /// The level that it is held at, unless something else limits it.
+    pub target: f64,
     /// Its PHY rate; `None` before the first report that contains it.
     pub phy_rate: Option<BitRate>,
     /// The part of the path that limits it.

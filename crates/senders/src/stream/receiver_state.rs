@@ -324,6 +324,7 @@ mod tests {
             direction: Direction::Down,
             rate: BitRate::from_mbps(5),
             level: Some(1.0),
+            target: 32.0,
             phy_rate: None,
             bottleneck: Bottleneck::None,
         };

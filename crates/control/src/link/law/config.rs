@@ -302,10 +302,7 @@ impl LawConfig {
     pub fn path_beside(&self, path: LinkConfig) -> LinkConfig {
         match self.classic {
             Classic::Categories(_) => path,
-            Classic::Bulk(_) => {
-                let descriptors = (RECEIVER_WAITS.div_floor(self.limit_h) + 1).min(u64::from(u8::MAX)) as u8;
-                LinkConfig { max_tries: None, max_grants: path.max_grants.max(descriptors), ..path }
-            }
+            Classic::Bulk(_) => path.with_grants_of(self.limit_h),
         }
     }
 
@@ -314,6 +311,25 @@ impl LawConfig {
     #[must_use]
     pub fn bound(&self) -> Span {
         self.limit_q + self.limit_h * u64::from(self.psdus_in_hardware)
+    }
+}
+
+impl LinkConfig {
+    /// The link with as many descriptors of an MPDU as the `limit` of each fits into the time for which a receiver waits.
+    fn with_grants_of(self, limit: Span) -> Self {
+        let descriptors = (RECEIVER_WAITS.div_floor(limit) + 1).min(u64::from(u8::MAX)) as u8;
+        Self { max_tries: None, max_grants: self.max_grants.max(descriptors), ..self }
+    }
+
+    /// The link with the limit on the hardware's work for a PPDU that [`crate::queue::QueueConfig::returns_after`] names.
+    #[must_use]
+    pub fn returning_after(self, limit: Option<(Span, bool)>) -> Self {
+        match limit {
+            Some((limit, lowers_rate)) => {
+                Self { give_up_after: Some(limit), lowers_rate, ..self.with_grants_of(limit) }
+            }
+            None => self,
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Flow queues served by deficit round robin with new and old lists (DRR++, RFC 8290, section 4; kernel:
 //! `include/net/fq_impl.h`, `net/sched/sch_fq_codel.c`).
 
+mod longest;
+
 use airbound_units::{ByteCount, Instant};
 
 use super::super::Backlog;
@@ -243,6 +245,14 @@ impl<P: Payload> FlowTable<P> {
         }
     }
 
+    /// Backlog of a flow.
+    pub(super) fn backlog(&self, head: Head) -> Backlog {
+        self.flows.get(head.0 as usize).map_or(Backlog::default(), |flow| Backlog {
+            packets: flow.list.packets(),
+            bytes: flow.list.bytes(),
+        })
+    }
+
     /// Number of packets of a flow.
     pub(super) fn packets(&self, head: Head) -> usize {
         self.flows.get(head.0 as usize).map_or(0, |flow| flow.list.packets())
@@ -325,60 +335,6 @@ impl<P: Payload> FlowTable<P> {
             remove_first(&mut self.flows, &mut owner.parked);
             append(&mut self.flows, &mut owner.old, at);
         }
-    }
-
-    /// Drops from the head of the flow with the most bytes; returns false if there are no packets. A flow of `spared` packets comes last,
-    /// unless it has more than half of all bytes.
-    ///
-    /// It scans all flows with packets, as the kernel does; dropping in batches amortises the cost.
-    fn drop_from_longest(
-        &mut self,
-        reason: DropReason,
-        spared: impl Fn(&P) -> bool,
-        dropped: &mut Vec<Dropped<P>>,
-    ) -> bool {
-        let mut longest = None;
-        let mut most = (false, ByteCount::ZERO);
-        for owner in self.owners.iter().filter(|owner| owner.backlog.packets > 0) {
-            for chain in [&owner.new, &owner.old, &owner.parked] {
-                let mut at = chain.head;
-                while let Some(flow) = self.flows.get(at as usize) {
-                    if let Some(first) = self.packets.first(&flow.list) {
-                        let bytes = flow.list.bytes();
-                        let size = (bytes + bytes > self.backlog.bytes || !spared(first), bytes);
-                        // Packets without bytes count too.
-                        if size > most || longest.is_none() {
-                            (most, longest) = (size, Some(at));
-                        }
-                    }
-                    at = flow.next;
-                }
-            }
-        }
-        let most = most.1;
-        let Some(flow) = longest.and_then(|at| self.flows.get_mut(at as usize)) else { return false };
-        let owner = &mut self.owners[flow.owner as usize];
-        let (most_packets, most_bytes) = match self.limits.batch {
-            DropBatch::HalfOfPackets => ((flow.list.packets() / 2).clamp(1, 32), ByteCount::MAX),
-            DropBatch::HalfOfBytes => (64, ByteCount::new(most.as_u64() / 2)),
-        };
-        let (mut packets, mut bytes) = (0, ByteCount::ZERO);
-        while packets < most_packets
-            && (packets == 0 || bytes < most_bytes)
-            && let Some(packet) = self.packets.pop(&mut flow.list, P::size)
-        {
-            let size = packet.size();
-            take_off(&mut owner.backlog, size);
-            take_off(&mut self.backlog, size);
-            self.memory = self.memory.saturating_sub(memory_of(size));
-            packets += 1;
-            bytes += size;
-            dropped.push(Dropped { packet, reason });
-        }
-        if self.limits.batch == DropBatch::HalfOfBytes {
-            flow.codel.add_drops(packets as u32);
-        }
-        packets > 0
     }
 
     fn bucket(&self, key: u64) -> usize {

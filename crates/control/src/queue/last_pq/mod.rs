@@ -18,7 +18,7 @@ mod demand;
 mod drain;
 mod gradient;
 mod mark;
-mod optional;
+pub(super) mod optional;
 mod prioritised;
 mod scheduler;
 

@@ -6,14 +6,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const NONE: &str = "none";
 
-pub(super) fn serialize<S: Serializer>(time: &Option<Span>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(in crate::queue) fn serialize<S: Serializer>(
+    time: &Option<Span>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match time {
         Some(time) => time.serialize(serializer),
         None => serializer.serialize_str(NONE),
     }
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Span>, D::Error> {
+pub(in crate::queue) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Span>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == NONE {
         return Ok(None);

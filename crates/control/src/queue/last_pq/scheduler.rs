@@ -9,7 +9,7 @@ use airbound_wifi::edca::Category;
 use super::super::fq_codel::FlowQueue;
 use super::super::run::Dequeue;
 use super::super::{
-    AggregateBound, Backlogs, Demands, Fact, FqCodelAirtime, Portion, Protection, Queue, Sink, Turn,
+    AggregateBound, Backlog, Backlogs, Demands, Fact, FqCodelAirtime, Portion, Protection, Queue, Sink, Turn,
 };
 use super::auto::{AutoProtection, Protect};
 use super::config::LastPqConfig;
@@ -100,6 +100,33 @@ impl<P: Payload> LastPq<P> {
             now: Instant::ZERO,
             config,
         })
+    }
+
+    /// The backlog of a station's flows without a demand.
+    pub(in crate::queue) fn classic_of(&self, station: StationId, category: Category) -> Backlog {
+        let all = self.default.backlog_of(station, category);
+        let queues = self.lists[category.index()].iter().map(|known| &known.queue);
+        let own = queues.filter(|queue| queue.station == station);
+        own.fold(all, |all, queue| self.default.backlog_without(all, queue))
+    }
+
+    /// Drops from the longest flows without a demand of a station until `most` packets of such flows are left.
+    pub(in crate::queue) fn shed(
+        &mut self,
+        station: StationId,
+        category: Category,
+        most: usize,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        if self.default.backlog_of(station, category).packets <= most {
+            return;
+        }
+        let left = self.classic_of(station, category).packets;
+        let controller = &self.controller;
+        let spared = |packet: &P| controller.demand(packet.flow()).is_some();
+        for _ in most..left {
+            self.default.drop_from(station, category, spared, dropped);
+        }
     }
 
     /// Makes the controller close the windows that have ended.

@@ -7,14 +7,14 @@ use super::config::LookAround;
 
 /// The measurement intervals.
 #[derive(Debug, Clone)]
-pub(super) struct Clock {
+pub(in crate::queue) struct Clock {
     interval: Span,
     look_around: Option<LookAround>,
     due: Option<Instant>,
 }
 
 impl Clock {
-    pub(super) fn new(interval: Span, look_around: Option<LookAround>) -> Self {
+    pub(in crate::queue) fn new(interval: Span, look_around: Option<LookAround>) -> Self {
         let interval = match look_around {
             Some(LookAround { shortest, longest }) => interval.max(shortest).min(longest),
             None => interval,
@@ -23,22 +23,22 @@ impl Clock {
     }
 
     /// Starts the clock at the first packet.
-    pub(super) fn begin(&mut self, now: Instant) {
+    pub(in crate::queue) fn begin(&mut self, now: Instant) {
         let interval = self.interval;
         self.due.get_or_insert(now + interval);
     }
 
     /// End of the present interval; `None` before the first packet.
-    pub(super) const fn due(&self) -> Option<Instant> {
+    pub(in crate::queue) const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    pub(super) const fn interval(&self) -> Span {
+    pub(in crate::queue) const fn interval(&self) -> Span {
         self.interval
     }
 
     /// Notes that the interval that ended by `now` was evaluated; later ones that have also ended are skipped.
-    pub(super) fn pass(&mut self, now: Instant, bloated: bool) {
+    pub(in crate::queue) fn pass(&mut self, now: Instant, bloated: bool) {
         self.adapt(bloated);
         self.skip_past(now);
     }
@@ -59,7 +59,7 @@ impl Clock {
     }
 
     /// Makes all updates of an empty buffer up to `now`. Once nothing changes, the remaining ones are only counted.
-    pub(super) fn pass_idle(&mut self, now: Instant, sizes: &mut [BufferSize]) {
+    pub(in crate::queue) fn pass_idle(&mut self, now: Instant, sizes: &mut [BufferSize]) {
         let empty = Observation { backlog: ByteCount::ZERO, ..Observation::default() };
         while let Some(due) = self.due.filter(|due| *due <= now) {
             let changed = sizes.iter_mut().fold(false, |any, size| any | size.on_interval(&empty).changed);

@@ -22,7 +22,7 @@ pub use config::{DropRule, Floor, FreeShare, LookAround, StepRule, WqmConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use self::clock::Clock;
+pub(super) use self::clock::Clock;
 use super::run::Dequeue;
 use super::station_lists::{ArrivalOrder, Limits, StationLists};
 use super::{Backlogs, Deadline, Fact, Queue, Sink, Turn};

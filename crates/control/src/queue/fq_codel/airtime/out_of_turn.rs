@@ -5,8 +5,8 @@ use airbound_wifi::edca::Category;
 
 use super::super::plain::flow_key;
 use super::{FqCodelAirtime, owner};
-use crate::frame::{Dropped, FlowId, Payload, StationId};
-use crate::queue::Eligibility;
+use crate::frame::{DropReason, Dropped, FlowId, Payload, StationId};
+use crate::queue::{Backlog, Eligibility};
 
 /// A flow queue: the packets of a flow for one station in one category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,27 @@ impl<P: Payload> FqCodelAirtime<P> {
     /// Arrival time of the oldest packet of a flow queue; `None` if it is empty.
     pub(in crate::queue) fn oldest_of(&self, queue: &FlowQueue) -> Option<Instant> {
         self.flows.find(queue.key).and_then(|flow| self.flows.first_enqueued(flow))
+    }
+
+    /// A backlog without that of a flow queue.
+    pub(in crate::queue) fn backlog_without(&self, all: Backlog, queue: &FlowQueue) -> Backlog {
+        let Some(flow) = self.flows.find(queue.key) else { return all };
+        let own = self.flows.backlog(flow);
+        Backlog { packets: all.packets.saturating_sub(own.packets), bytes: all.bytes - own.bytes }
+    }
+
+    /// Drops the oldest packet of the longest flow of a station, of flows that are not `spared`.
+    pub(in crate::queue) fn drop_from(
+        &mut self,
+        station: StationId,
+        category: Category,
+        spared: impl Fn(&P) -> bool,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
+        if let Some(packet) = self.flows.take_from_longest(owner(station, category), spared) {
+            self.waiting.of_mut(category).remove(packet.size());
+            dropped.push(Dropped { packet, reason: DropReason::QueueFull });
+        }
     }
 
     /// Number of packets in a flow queue.
