@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from airbound import control
 from airbound._native import (
+    ArgumentError,
     Arrival,
     Link,
     Rate,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ArgumentError",
     "Arrival",
     "Comparison",
     "Emulation",

@@ -15,6 +15,9 @@ class ScenarioError(ValueError):
 class SchemeError(RuntimeError):
     """A scheme written in Python failed in a run; its own exception, with its trace, is the cause."""
 
+class ArgumentError(ValueError):
+    """An argument of a call is out of range, such as a time that runs backwards or a packet above the MTU; nothing has happened."""
+
 class ActionError(ValueError):
     """An action of an environment has another number of values, or a value out of range; the message says which, and what is allowed."""
 
@@ -72,13 +75,13 @@ class Link:
 
     def push(self, now_ns: int, direction: Literal["down", "up"], data: bytes) -> None:
         """Sends a packet at ``now_ns``: the payload of a UDP datagram, at most 1472 bytes. ``direction`` is ``"down"``, to the station,
-        or ``"up"``. Raises ``ValueError``, without effect, for a larger packet and for a time before that of an earlier call."""
+        or ``"up"``. Raises ``ArgumentError``, without effect, for a larger packet and for a time before that of an earlier call."""
 
     def next_event(self) -> int | None:
         """The next time at which :meth:`take` may return a packet, ns; ``None`` while no packet is on its way."""
 
     def take(self, now_ns: int) -> list[Arrival]:
-        """Advances to ``now_ns`` and returns the packets that have arrived since the last call, in order of time. Raises ``ValueError``
+        """Advances to ``now_ns`` and returns the packets that have arrived since the last call, in order of time. Raises ``ArgumentError``
         for a time before that of an earlier call."""
 
     def counts(self, direction: Literal["down", "up"]) -> tuple[int, int, int]:
@@ -258,7 +261,7 @@ class Packet:
 
 @final
 class Rate:
-    """A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ValueError`` for an unknown rate."""
+    """A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ArgumentError`` for an unknown rate."""
 
     def __new__(cls, text: str) -> Rate: ...
     @property
@@ -394,7 +397,7 @@ class DelayController:
 
     def __new__(cls, **parameters: Value) -> DelayController: ...
     def set_demand(self, now: int, flow: int, latency: int | None, percentile: float = 95.0) -> None:
-        """Sets the latency demand of a flow in ns; ``None`` removes it. Raises ``ValueError`` for a demand out of range."""
+        """Sets the latency demand of a flow in ns; ``None`` removes it. Raises ``ArgumentError`` for a demand out of range."""
 
     def on_completion(self, now: int, flow: int, latency: int) -> None:
         """A packet of a flow was acknowledged ``latency`` ns after its arrival in the queue."""
@@ -459,7 +462,7 @@ class RateAllocator:
         """A station's measurement in a slot of ``slot`` ns: ``frames`` with ``packets`` packets of ``payload`` bytes in total.
 
         The aggregation level is ``transmissions / frames``. ``number`` ascends from report to report. Values are rounded as in the
-        report's packet format. Raises ``ValueError`` for values that no sensor can measure.
+        report's packet format. Raises ``ArgumentError`` for values that no sensor can measure.
         """
 
     def on_deadline(self, now: int) -> bool:
@@ -551,7 +554,7 @@ class StreamSender:
     the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
     ``latency``, from a frame to the arrival of its packets, ns, for which the target is lowered, or ``None``;
     ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
-    interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
+    interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ArgumentError`` for a value out of
     range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
     """
 
@@ -583,17 +586,17 @@ class StreamSender:
     def frame(self, now: int, receiver: int, size: int, packets: int, deadline: int | None = None) -> None:
         """Takes a frame of ``size`` bytes in ``packets`` packets, to be sent by ``deadline`` (ns) or within the usual interval of frames.
 
-        Raises ``ValueError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
+        Raises ``ArgumentError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
         """
 
     def allowed(self, now: int, receiver: int) -> tuple[int, int | None]:
         """The number of packets that may be sent now, and when the next one may (ns); ``None`` if nothing waits."""
 
     def sent(self, now: int, receiver: int, packets: int, payload: int) -> None:
-        """Notes packets handed to the network, ``payload`` bytes in all. Raises ``ValueError`` for a size out of range."""
+        """Notes packets handed to the network, ``payload`` bytes in all. Raises ``ArgumentError`` for a size out of range."""
 
     def report(self, now: int, message: bytes) -> int:
-        """Takes a receiver's message; returns its receiver. Raises ``ValueError`` for one that is not believed, which is only counted."""
+        """Takes a receiver's message; returns its receiver. Raises ``ArgumentError`` for one that is not believed, which is only counted."""
 
     def poll(self, now: int, receiver: int) -> StreamDecision:
         """Decides if it is due at ``now`` (ns), and returns rates and reason."""
@@ -607,7 +610,7 @@ class StreamReceiver:
     """The receiving end of a live stream: arrivals become messages to the sender.
 
     ``receiver`` is the number under which it joins; ``key`` 16 bytes; ``interval`` as at the sender, ns; ``exact_stamps`` is for a card's
-    stamps, which are equal within an A-MPDU. Raises ``ValueError`` for a value out of range.
+    stamps, which are equal within an A-MPDU. Raises ``ArgumentError`` for a value out of range.
     """
 
     def __new__(cls, receiver: int = 0, *, key: bytes = ..., interval: int = 100_000_000, exact_stamps: bool = False) -> StreamReceiver: ...
@@ -618,12 +621,12 @@ class StreamReceiver:
         (1 to 1024), and payload of all of them (bytes).
 
         ``stamp_now`` is the time of the call on the clock of stamps (ns), ``None`` if that is the clock of ``now``; ``companion`` marks
-        packets of another flow of the device, whose numbers have no meaning. Raises ``ValueError`` for a value out of range; no arrival
+        packets of another flow of the device, whose numbers have no meaning. Raises ``ArgumentError`` for a value out of range; no arrival
         is taken then.
         """
 
     def phy_rate(self, rate: int | None) -> None:
-        """Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ValueError`` out of range."""
+        """Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ArgumentError`` out of range."""
 
     def poll(self, now: int) -> bytes | None:
         """The message to the sender if it is due, 64 bytes, to be sent once; else ``None``."""
@@ -680,7 +683,7 @@ class Law:
     ) -> tuple[Grant | None, list[Loss]]:
         """A transmission ended after ``tries`` tries; ``acknowledged`` has an entry for each packet.
 
-        Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ValueError`` for a
+        Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ArgumentError`` for a
         transmission that was reported before.
         """
 

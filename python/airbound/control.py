@@ -2,7 +2,7 @@
 
 Each is the code that the simulator and the agent run. Parameters are keyword arguments named as in scenario files, with underscores
 for hyphens, and strings with units: ``Wqm(limit="5 ms", max_packets=200)``. Times are whole nanoseconds, rates whole bits per second,
-sizes bytes. An unknown or out-of-range parameter raises ``ValueError`` with the allowed values. The same calls give the same results
+sizes bytes. An unknown or out-of-range parameter raises :class:`airbound.ArgumentError` with the allowed values. The same calls give the same results
 on every machine.
 """
 
@@ -66,7 +66,7 @@ def plum_allocation(
     QoE, equal by default; ``least_up`` the lowest bitrate of an encoder. ``parameters`` are Plum's: ``rho``, ``qoe`` (``"linear"``,
     ``"logarithmic"``, ``"concave-square"``, ``"convex-square"``), ``max_bitrate``, ``compressibility``.
 
-    Raises ``ValueError`` for fewer than two participants and for values out of range.
+    Raises :class:`airbound.ArgumentError` for fewer than two participants and for values out of range.
     """
     solution = _native.plum_allocation(
         list(capacities), None if weights is None else list(weights), least_up, **parameters

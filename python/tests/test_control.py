@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+
+import airbound
 from airbound import control
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -202,6 +204,12 @@ def test_law_loses_no_packet_in_any_order_of_calls(calls: list[tuple[str, int, i
     assert set(settled) | set(flying) <= set(range(given_in))
 
 
+def reported(**values: float) -> None:
+    """A station's report with some values of one's own."""
+    usual = {"number": 1, "slot": 10**8, "frames": 1, "packets": 1, "payload": 1, "transmissions": 1}
+    control.RateAllocator().on_report(0, 5, **{**usual, **values})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -218,9 +226,21 @@ def test_law_loses_no_packet_in_any_order_of_calls(calls: list[tuple[str, int, i
         (lambda: control.plum_allocation([10**7, 10**7], [1.0]), "1 weights are given for 2 capacities"),
         (lambda: control.plum_allocation([10**7, 10**7], qoe="cubic"), "cubic"),
         (lambda: control.Wqm(limit=[[[]]]), "invalid type"),
+        (lambda: control.Wqm().begin(-1), "a rate is -1 bit/s; allowed is 0 to"),
+        (lambda: control.DelayController().on_completion(0, 1 << 32, 0), "a flow is 4294967296; allowed is 0 to 4294967295"),
+        (lambda: control.DelayController().advance(0, {1: -1}), "a time is -1 ns"),
+        (lambda: control.RateAllocator().join(0, 70_000), "a receiver is 70000; allowed is 0 to 65535"),
+        (lambda: reported(repeats=-1), "a number is -1"),
+        (lambda: reported(spread=float("inf")), "a value is inf; allowed is a finite one, 0 or more"),
+        (lambda: control.Law().enqueue(0, 0, 0, size=-1), "a number is -1"),
+        (lambda: control.Law().next(-5), "a time is -5 ns"),
+        (lambda: control.plum_allocation([-1, 2]), "a rate is -1 bit/s"),
+        (lambda: control.StreamSender(receivers=-1), "a number is -1; allowed is 0 to 65535"),
+        (lambda: control.StreamSender().poll(0.5, 0), "a time is 0.5 ns; allowed is a whole number, 0 to"),  # type: ignore[arg-type]
+        (lambda: control.StreamReceiver().arrived(0, [(0, 0, -1, 5)]), "a number is -1; allowed is 0 to 4294967295"),
     ],
 )
 def test_invalid_values_are_refused_with_the_cores_message(make, sentence: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(airbound.ArgumentError, match=".") as caught:
         make()
     assert sentence in str(caught.value) and "\n" not in str(caught.value)

@@ -159,8 +159,12 @@ def test_wrong_actions_and_seeds_are_refused() -> None:
     env = gym.WifiEnv(SMALL, "queue")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(np.zeros(2))
-    with pytest.raises(airbound.ScenarioError, match="seed is -1; allowed is 0"):
+    with pytest.raises(airbound.ScenarioError, match="seed is -1; allowed is a whole number from 0"):
         gym.WifiVectorEnv(2, SMALL).reset(seed=[-1, 2])
+    for seed in (-1, 1 << 63, 1.5, float("nan")):
+        for one in (gym.WifiEnv(SMALL), gym.WifiVectorEnv(2, SMALL)):
+            with pytest.raises(airbound.ScenarioError, match=f"seed is {seed}"):
+                one.reset(seed=seed)  # type: ignore[arg-type]
     with pytest.raises(airbound.ScenarioError, match="there are 1 seeds; allowed are 2"):
         gym.WifiVectorEnv(2, SMALL).reset(seed=[1])
     with pytest.raises(airbound.ScenarioError, match="there are 0 environments"):

@@ -42,12 +42,22 @@ def test_wrong_calls_are_refused_in_a_sentence() -> None:
         Link("my-flat", scheme="codle")
     link = Link("home-quiet", demand_ns=20 * MS, scheme="last-pq")
     link.push(5 * MS, "down", b"one")
-    with pytest.raises(ValueError, match="time runs backwards"):
+    with pytest.raises(airbound.ArgumentError, match="time runs backwards"):
         link.push(4 * MS, "down", b"two")
-    with pytest.raises(ValueError, match="above the MTU"):
+    with pytest.raises(airbound.ArgumentError, match="above the MTU"):
         link.push(5 * MS, "down", bytes(1473))
-    with pytest.raises(ValueError, match='allowed are "down" and "up"'):
+    with pytest.raises(airbound.ArgumentError, match='allowed are "down" and "up"'):
         link.push(5 * MS, "sideways", b"two")  # type: ignore[arg-type]
+    with pytest.raises(airbound.ArgumentError, match="after the end of the link; a link lasts"):
+        link.take(1 << 63)
+    for time in (-1, 1 << 64, float("nan"), 5.5, 10**5000):
+        with pytest.raises(airbound.ArgumentError, match=r"^a time is .*; allowed is .*0 to 18446744073709551615 ns"):
+            link.push(time, "down", b"two")  # type: ignore[arg-type]
+        with pytest.raises(airbound.ArgumentError, match="a time is"):
+            link.take(time)  # type: ignore[arg-type]
+    for wrong in ({"seed": -1}, {"seed": 1 << 64}, {"demand_ns": -1}):
+        with pytest.raises(airbound.ArgumentError, match="allowed is 0 to"):
+            Link("home-quiet", **wrong)  # type: ignore[arg-type]
     with ThreadPoolExecutor() as pool, pytest.raises(RuntimeError, match="the thread that made it"):
         pool.submit(link.take, 6 * MS).result()
     assert link.counts("down") == (1, 0, 0)

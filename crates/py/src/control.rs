@@ -15,9 +15,10 @@ pub(crate) use stream::{StreamDecision, StreamReceiver, StreamSender};
 pub(crate) use wqm::Wqm;
 
 use pyo3::PyErr;
-use pyo3::exceptions::PyValueError;
+
+use crate::error::ArgumentError;
 
 /// The exception for a value refused by a core.
 fn refused(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    ArgumentError::new_err(error.to_string())
 }

@@ -18,6 +18,12 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(
     airbound,
+    ArgumentError,
+    PyValueError,
+    "An argument of a call is out of range, such as a time that runs backwards or a packet above the MTU; nothing has happened."
+);
+pyo3::create_exception!(
+    airbound,
     ActionError,
     PyValueError,
     "An action of an environment has another number of values, or a value out of range; the message says which, and what is allowed."

@@ -13,6 +13,7 @@ mod scenario;
 mod scheme;
 mod sweep;
 mod value;
+mod whole;
 
 /// The native module; use the package `airbound`.
 #[pyo3::pymodule]
@@ -25,7 +26,7 @@ mod _native {
         plum_allocation,
     };
     #[pymodule_export]
-    use crate::error::{ActionError, RunError, ScenarioError, SchemeError};
+    use crate::error::{ActionError, ArgumentError, RunError, ScenarioError, SchemeError};
     #[pymodule_export]
     use crate::gym::Stepper;
     #[pymodule_export]

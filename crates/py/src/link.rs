@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use airbound_link::{self as link, LinkConfig, LinkError};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use airbound_units::{Instant, Span};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::error::ScenarioError;
+use crate::error::{ArgumentError, ScenarioError};
+use crate::whole::{Whole, perhaps, whole};
 
 /// The places of :class:`Link`: pairs of name and description.
 #[pyfunction]
@@ -83,7 +85,12 @@ impl Drop for Link {
 impl Link {
     #[new]
     #[pyo3(signature = (place, *, scheme = None, seed = 1, demand_ns = None))]
-    fn new(place: &str, scheme: Option<&str>, seed: u64, demand_ns: Option<u64>) -> PyResult<Self> {
+    fn new(
+        place: &str,
+        scheme: Option<&str>,
+        #[pyo3(from_py_with = whole)] seed: u64,
+        demand_ns: Option<Whole<Span>>,
+    ) -> PyResult<Self> {
         made(LinkConfig::named(place).map_err(raised)?, scheme, seed, demand_ns)
     }
     /// The link to a station of a scenario file's text (docs/use/scenarios.md). Times and seed as in the constructor.
@@ -93,25 +100,25 @@ impl Link {
         text: &str,
         station: &str,
         scheme: Option<&str>,
-        seed: u64,
-        demand_ns: Option<u64>,
+        #[pyo3(from_py_with = whole)] seed: u64,
+        demand_ns: Option<Whole<Span>>,
     ) -> PyResult<Self> {
         made(LinkConfig::of_scenario(text, station), scheme, seed, demand_ns)
     }
     /// Sends a packet at ``now_ns``: the payload of a UDP datagram, at most 1472 bytes. ``direction`` is ``"down"``, to the station, or
-    /// ``"up"``. Raises ``ValueError``, without effect, for a larger packet and for a time before that of an earlier call.
-    fn push(&self, now_ns: u64, direction: &str, data: Vec<u8>) -> PyResult<()> {
+    /// ``"up"``. Raises ``ArgumentError``, without effect, for a larger packet and for a time before that of an earlier call.
+    fn push(&self, now_ns: Whole<Instant>, direction: &str, data: Vec<u8>) -> PyResult<()> {
         let direction = known(direction)?;
-        self.call(|link| link.push(Duration::from_nanos(now_ns), direction, data))
+        self.call(|link| link.push(duration(now_ns), direction, data))
     }
     /// The next time at which :meth:`take` may return a packet, ns; ``None`` while no packet is on its way.
     fn next_event(&self) -> PyResult<Option<u64>> {
         self.call(|link| Ok(link.next_event().map(nanos)))
     }
-    /// Advances to ``now_ns`` and returns the packets that have arrived since the last call, in order of time. Raises ``ValueError`` for
+    /// Advances to ``now_ns`` and returns the packets that have arrived since the last call, in order of time. Raises ``ArgumentError`` for
     /// a time before that of an earlier call.
-    fn take(&self, now_ns: u64) -> PyResult<Vec<Arrival>> {
-        let taken = self.call(|link| link.take(Duration::from_nanos(now_ns)))?;
+    fn take(&self, now_ns: Whole<Instant>) -> PyResult<Vec<Arrival>> {
+        let taken = self.call(|link| link.take(duration(now_ns)))?;
         let arrival = |one: link::Arrival| Arrival {
             direction: if one.direction == link::Direction::Down { "down" } else { "up" },
             sent_ns: nanos(one.sent),
@@ -128,9 +135,12 @@ impl Link {
     }
 }
 
-fn made(config: LinkConfig, scheme: Option<&str>, seed: u64, demand_ns: Option<u64>) -> PyResult<Link> {
+fn made(config: LinkConfig, scheme: Option<&str>, seed: u64, demand: Option<Whole<Span>>) -> PyResult<Link> {
     let config = scheme.into_iter().fold(config.seed(seed), LinkConfig::scheme);
-    let config = demand_ns.map(Duration::from_nanos).into_iter().fold(config, LinkConfig::demand);
+    let config = perhaps(demand)
+        .map(|demand| Duration::from_nanos(demand.as_nanos()))
+        .into_iter()
+        .fold(config, LinkConfig::demand);
     let link = link::Link::new(&config).map_err(raised)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     LINKS.with_borrow_mut(|links| links.insert(number, link));
@@ -141,8 +151,12 @@ fn known(direction: &str) -> PyResult<link::Direction> {
     match direction {
         "down" => Ok(link::Direction::Down),
         "up" => Ok(link::Direction::Up),
-        _ => Err(PyValueError::new_err("direction is unknown; allowed are \"down\" and \"up\"")),
+        _ => Err(ArgumentError::new_err("direction is unknown; allowed are \"down\" and \"up\"")),
     }
+}
+
+fn duration(now: Whole<Instant>) -> Duration {
+    Duration::from_nanos(now.0.as_nanos())
 }
 
 /// Times of a link end within a day.
@@ -153,6 +167,6 @@ fn nanos(time: Duration) -> u64 {
 fn raised(error: LinkError) -> PyErr {
     match error {
         LinkError::UnknownPlace { .. } | LinkError::Scenario(_) => ScenarioError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+        _ => ArgumentError::new_err(error.to_string()),
     }
 }

@@ -1,10 +1,11 @@
 //! PHY rates.
 
 use airbound_control::frame::RateChain;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ValueError`` for an unknown rate.
+use crate::error::ArgumentError;
+
+/// A PHY rate of the standard, such as ``Rate("VHT80 MCS7 2SS SGI")``. Raises ``ArgumentError`` for an unknown rate.
 #[pyclass(frozen, eq, hash, from_py_object, module = "airbound")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Rate(pub(crate) airbound_wifi::rate::Rate);
@@ -15,7 +16,7 @@ impl Rate {
     fn new(text: &str) -> PyResult<Self> {
         text.parse()
             .map(Self)
-            .map_err(|error: airbound_wifi::rate::RateError| PyValueError::new_err(error.to_string()))
+            .map_err(|error: airbound_wifi::rate::RateError| ArgumentError::new_err(error.to_string()))
     }
     /// The rate, bit/s.
     #[getter]

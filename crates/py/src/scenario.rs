@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use airbound_runs::{Opened, RunsError};
-use airbound_scenario::{self as scenario, Overrides, find_shipped};
+use airbound_scenario::{self as scenario, Overrides, find_shipped, reading::shortened};
 use pyo3::prelude::*;
 
-use crate::error::{ScenarioError, raised};
+use crate::error::{ArgumentError, ScenarioError, raised};
 use crate::value::to_toml;
 
 /// The shipped scenarios: pairs of name and title.
@@ -20,6 +20,15 @@ pub(crate) fn shipped() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 pub(crate) fn catalogue() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
     scenario::catalogue().into_iter().map(|chapter| (chapter.name, chapter.words)).collect()
+}
+
+/// The error of a value below `name`, as an error of the scenario.
+fn of_value(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+    if error.is_instance_of::<ArgumentError>(py) {
+        ScenarioError::new_err(format!("{}: {}", shortened(name), error.value(py)))
+    } else {
+        error
+    }
 }
 
 /// Source of a scenario.
@@ -90,16 +99,17 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (table, name = "scenario"))]
     fn from_dict(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        let text = toml::to_string(&to_toml(table)?).map_err(|error| {
-            ScenarioError::new_err(format!("{name}: the table cannot be written as TOML: {error}"))
-        })?;
+        let text = toml::to_string(&to_toml(table).map_err(|error| of_value(table.py(), name, error))?)
+            .map_err(|error| {
+                ScenarioError::new_err(format!("{name}: the table cannot be written as TOML: {error}"))
+            })?;
         Self::of(Source::Text(text, name.to_owned()), Overrides::none())
     }
 
     /// The scenario with one value changed: ``set("flow.bulk.count", 1)``, ``set("air.width", "80 MHz")``.
     fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut overrides = self.overrides.clone();
-        let value = to_toml(value)?;
+        let value = to_toml(value).map_err(|error| of_value(value.py(), key, error))?;
         overrides.set(&format!("{key}={value}")).map_err(|error| raised(error.into()))?;
         Self::of(self.source.clone(), overrides)
     }

@@ -1,9 +1,11 @@
 //! Conversion of Python values to configuration values.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::DeserializeOwned;
+
+use crate::error::ArgumentError;
 
 /// Greatest nesting depth of tables and lists.
 const DEEPEST: usize = 32;
@@ -11,14 +13,14 @@ const DEEPEST: usize = 32;
 /// Converts a value to TOML. Keys may have underscores instead of hyphens.
 ///
 /// # Errors
-/// `TypeError` for anything but bool, int, float, str, list, tuple and dict; `ValueError` for an int beyond 64 bits.
+/// `TypeError` for anything but bool, int, float, str, list, tuple and dict; [`ArgumentError`] for an int beyond 64 bits.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     nested(value, 0)
 }
 
 fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
     if depth > DEEPEST {
-        return Err(PyValueError::new_err(format!("values are nested more than {DEEPEST} deep")));
+        return Err(ArgumentError::new_err(format!("values are nested more than {DEEPEST} deep")));
     }
     let all = |items: Vec<Bound<'_, PyAny>>| -> PyResult<toml::Value> {
         items.iter().map(|item| nested(item, depth + 1)).collect::<PyResult<_>>().map(toml::Value::Array)
@@ -27,7 +29,7 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
         Ok(toml::Value::Boolean(value.extract()?))
     } else if value.is_instance_of::<PyInt>() {
         let number: i64 = value.extract().map_err(|_| {
-            PyValueError::new_err("a whole number does not fit in 64 bits with a sign".to_owned())
+            ArgumentError::new_err("a whole number does not fit in 64 bits with a sign".to_owned())
         })?;
         Ok(toml::Value::Integer(number))
     } else if value.is_instance_of::<PyFloat>() {
@@ -55,13 +57,13 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<toml::Value> {
 /// Makes a configuration from keyword arguments.
 ///
 /// # Errors
-/// `ValueError` with the message of the configuration: a key is unknown, or a value has the wrong type.
+/// [`ArgumentError`] with the message of the configuration: a key is unknown, or a value has the wrong type.
 pub(crate) fn config<T: DeserializeOwned>(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
     let table = match keywords {
         Some(keywords) => to_toml(keywords.as_any())?,
         None => toml::Value::Table(toml::Table::new()),
     };
     table.try_into().map_err(|error: toml::de::Error| {
-        PyValueError::new_err(error.message().replace('\n', " ").replace('`', ""))
+        ArgumentError::new_err(error.message().replace('\n', " ").replace('`', ""))
     })
 }

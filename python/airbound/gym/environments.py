@@ -51,10 +51,14 @@ class _Episodes:
         self.reward = reward_of(reward, self.flows.index(focus))
         self.space = gymnasium.spaces.Box(0.0, _native.Stepper.GREATEST, (len(self.flows), len(GAUGES)), np.float32)
 
-    def begin(self, seeds: Sequence[int | None]) -> None:
+    @staticmethod
+    def check(seeds: Sequence[int | None]) -> None:
         for seed in seeds:
-            if seed is not None and not 0 <= seed < 1 << 63:
-                raise _native.ScenarioError(f"seed is {seed}; allowed is 0 to {(1 << 63) - 1}")
+            if seed is not None and not (isinstance(seed, int) and 0 <= seed < 1 << 63):
+                raise _native.ScenarioError(f"seed is {seed}; allowed is a whole number from 0 to {(1 << 63) - 1}")
+
+    def begin(self, seeds: Sequence[int | None]) -> None:
+        self.check(seeds)
         self.native.reset(list(seeds))
 
     def step(self, actions: Action, moves: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -115,6 +119,7 @@ class WifiEnv(gymnasium.Env[NDArray[np.float32], Action]):
         """Begins an episode. ``seed`` is that of the run; without one, the scenario's at first, then others that follow from it."""
         if seed is None and self._np_random is None:
             seed = self._episodes.scenario.seed
+        self._episodes.check([seed])
         super().reset(seed=seed)
         self._episodes.begin([seed if seed is not None else int(self.np_random.integers(1 << 63))])
         self._is_running = True
@@ -178,7 +183,8 @@ class WifiVectorEnv(VectorEnv[NDArray[np.float32], Action, NDArray[Any]]):
         """Begins all episodes, with the seeds from ``seed`` on, or those of a list; without one as :meth:`WifiEnv.reset`."""
         if seed is None and self._np_random is None:
             seed = self._episodes.scenario.seed
-        if isinstance(seed, int):
+        if isinstance(seed, int | float):
+            self._episodes.check([seed, seed + self.num_envs - 1])
             super().reset(seed=seed)
             seeds = [seed + number for number in range(self.num_envs)]
         else:

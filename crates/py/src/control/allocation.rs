@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use super::refused;
 use crate::value::config;
+use crate::whole::{Whole, measured, perhaps, whole};
 
 /// The low-delay rate allocation: sending rates from the aggregation level that stations report.
 ///
@@ -27,23 +28,23 @@ impl RateAllocator {
     }
 
     /// A station, by its number, starts to receive data at ``now`` (ns).
-    fn join(&mut self, now: u64, station: u16) {
-        self.0.join(Instant::from_nanos(now), ReceiverId(station));
+    fn join(&mut self, now: Whole<Instant>, station: Whole<ReceiverId>) {
+        self.0.join(now.0, station.0);
     }
 
     /// A station, by its number, starts to send at ``now`` (ns).
-    fn join_uplink(&mut self, now: u64, station: u16) {
-        self.0.join_uplink(Instant::from_nanos(now), ReceiverId(station));
+    fn join_uplink(&mut self, now: Whole<Instant>, station: Whole<ReceiverId>) {
+        self.0.join_uplink(now.0, station.0);
     }
 
     /// A station, by its number, stops receiving data at ``now`` (ns).
-    fn leave(&mut self, now: u64, station: u16) {
-        self.0.leave(Instant::from_nanos(now), ReceiverId(station));
+    fn leave(&mut self, now: Whole<Instant>, station: Whole<ReceiverId>) {
+        self.0.leave(now.0, station.0);
     }
 
     /// A station, by its number, stops sending at ``now`` (ns).
-    fn leave_uplink(&mut self, now: u64, station: u16) {
-        self.0.leave_uplink(Instant::from_nanos(now), ReceiverId(station));
+    fn leave_uplink(&mut self, now: Whole<Instant>, station: Whole<ReceiverId>) {
+        self.0.leave_uplink(now.0, station.0);
     }
 
     #[pyo3(signature = (
@@ -53,37 +54,37 @@ impl RateAllocator {
     /// A station's measurement in a slot of ``slot`` ns: ``frames`` with ``packets`` packets of ``payload`` bytes in total.
     ///
     /// The aggregation level is ``transmissions / frames``. ``number`` ascends from report to report. Values are rounded as in the
-    /// report's packet format. Raises ``ValueError`` for values that no sensor can measure.
+    /// report's packet format. Raises ``ArgumentError`` for values that no sensor can measure.
     #[expect(clippy::too_many_arguments, reason = "the fields of a report, by name")]
     fn on_report(
         &mut self,
-        now: u64,
-        station: u16,
-        number: u32,
-        slot: u64,
-        frames: u32,
-        packets: u32,
-        payload: u64,
-        transmissions: u32,
-        spread: f64,
-        repeats: u16,
-        phy_rate: Option<u64>,
-        retransmitted: u32,
-        missing: u32,
-        uplink_queue: u64,
-        uplink_level: f64,
-        companions: f64,
+        now: Whole<Instant>,
+        station: Whole<ReceiverId>,
+        number: Whole<u32>,
+        slot: Whole<Span>,
+        frames: Whole<u32>,
+        packets: Whole<u32>,
+        payload: Whole<ByteCount>,
+        transmissions: Whole<u32>,
+        #[pyo3(from_py_with = measured)] spread: f64,
+        #[pyo3(from_py_with = whole)] repeats: u16,
+        phy_rate: Option<Whole<BitRate>>,
+        #[pyo3(from_py_with = whole)] retransmitted: u32,
+        #[pyo3(from_py_with = whole)] missing: u32,
+        #[pyo3(from_py_with = whole)] uplink_queue: u64,
+        #[pyo3(from_py_with = measured)] uplink_level: f64,
+        #[pyo3(from_py_with = measured)] companions: f64,
     ) -> PyResult<()> {
         let report = Report {
-            number,
-            slot: Span::from_nanos(slot),
-            frames,
+            number: number.0,
+            slot: slot.0,
+            frames: frames.0,
             repeats,
-            packets,
-            payload: ByteCount::new(payload),
-            transmissions,
+            packets: packets.0,
+            payload: payload.0,
+            transmissions: transmissions.0,
             spread,
-            phy_rate: phy_rate.map(BitRate::from_bps),
+            phy_rate: perhaps(phy_rate),
             retransmitted,
             missing,
             uplink_queue: ByteCount::new(uplink_queue),
@@ -92,23 +93,23 @@ impl RateAllocator {
         };
         // Values that do not fit the encoding, or that no sensor measures, are refused here too.
         let report = Report::decode(&report.encode()).map_err(refused)?;
-        self.0.on_report(Instant::from_nanos(now), ReceiverId(station), &report);
+        self.0.on_report(now.0, station.0, &report);
         Ok(())
     }
 
     /// Allocates rates if the deadline has passed at ``now`` (ns). Returns whether they may have changed.
-    fn on_deadline(&mut self, now: u64) -> bool {
-        self.0.on_deadline(Instant::from_nanos(now))
+    fn on_deadline(&mut self, now: Whole<Instant>) -> bool {
+        self.0.on_deadline(now.0)
     }
 
     /// The downlink rate of a station's payload, bit/s; 0 for an unknown station.
-    fn rate(&self, station: u16) -> u64 {
-        self.0.rate(ReceiverId(station)).as_bps()
+    fn rate(&self, station: Whole<ReceiverId>) -> u64 {
+        self.0.rate(station.0).as_bps()
     }
 
     /// The uplink rate of a station, bit/s.
-    fn uplink_rate(&self, station: u16) -> u64 {
-        self.0.uplink_rate(ReceiverId(station)).as_bps()
+    fn uplink_rate(&self, station: Whole<ReceiverId>) -> u64 {
+        self.0.uplink_rate(station.0).as_bps()
     }
 
     /// Station, direction, rate (bit/s), level (packets), PHY rate (bit/s), bottleneck (``"wire"``, ``"wlan"``) of each.

@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 use super::refused;
 use crate::rate::{Rate, steps};
 use crate::value::config;
+use crate::whole::{Whole, perhaps, whole};
 
 /// Number of a packet, and the reason of its drop.
 type Loss = (usize, &'static str);
@@ -92,21 +93,27 @@ impl Law {
 
     /// Takes a packet of ``size`` bytes with the caller's number. Returns the dropped packets with their reasons.
     #[pyo3(signature = (now, station, number, size = 1500, flow = 0))]
-    fn enqueue(&mut self, now: u64, station: u16, number: usize, size: u64, flow: u32) -> Vec<Loss> {
+    fn enqueue(
+        &mut self,
+        now: Whole<Instant>,
+        station: Whole<StationId>,
+        number: Whole<usize>,
+        #[pyo3(from_py_with = whole)] size: u64,
+        #[pyo3(from_py_with = whole)] flow: u32,
+    ) -> Vec<Loss> {
         let packet = PlainPacket {
-            number,
+            number: number.0,
             size: ByteCount::new(size),
-            ..PlainPacket::new(StationId(station), FlowId(flow))
+            ..PlainPacket::new(station.0, FlowId(flow))
         };
         let mut dropped = Vec::new();
-        self.link.enqueue(Instant::from_nanos(now), packet, &mut dropped);
+        self.link.enqueue(now.0, packet, &mut dropped);
         losses(&dropped)
     }
 
     /// Returns the next transmission, if any, and the dropped packets with their reasons.
-    fn next(&mut self, now: u64) -> (Option<Grant>, Vec<Loss>) {
-        let now = Instant::from_nanos(now);
-        let room = Room { category: Category::Be, max_duration: Span::MAX };
+    fn next(&mut self, now: Whole<Instant>) -> (Option<Grant>, Vec<Loss>) {
+        let (now, room) = (now.0, Room { category: Category::Be, max_duration: Span::MAX });
         let mut dropped = Vec::new();
         let grant = self.link.next(now, room, &mut dropped);
         (grant.map(|grant| self.hand_out(now, grant)), losses(&dropped))
@@ -114,16 +121,16 @@ impl Law {
 
     /// A transmission ended after ``tries`` tries; ``acknowledged`` has an entry for each packet.
     ///
-    /// Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ValueError`` for a
+    /// Returns the transmission to repeat at once, if any, and the dropped packets with their reasons. Raises ``ArgumentError`` for a
     /// transmission that was reported before.
     #[pyo3(signature = (now, grant, tries, acknowledged, started = None))]
     fn report(
         &mut self,
-        now: u64,
+        now: Whole<Instant>,
         grant: &Grant,
-        tries: u32,
+        tries: Whole<u32>,
         acknowledged: Vec<bool>,
-        started: Option<u64>,
+        started: Option<Whole<Instant>>,
     ) -> PyResult<(Option<Grant>, Vec<Loss>)> {
         let number = grant.number;
         let Some((handed, held)) = self.handed.remove(&number) else {
@@ -140,9 +147,9 @@ impl Law {
         }
         let mut bitmap = AckBitmap::NONE;
         (0..).zip(&acknowledged).filter(|(_, got)| **got).for_each(|(index, _)| bitmap.set(index));
-        let now = Instant::from_nanos(now);
+        let (now, tries) = (now.0, tries.0);
         let used: RateChain = held.chain.used(tries);
-        let started = started.map(Instant::from_nanos).or((tries > 0).then_some(handed));
+        let started = perhaps(started).or((tries > 0).then_some(handed));
         let report = TxReport {
             descriptor: held,
             handed,
@@ -161,8 +168,8 @@ impl Law {
     }
 
     /// Law's state for a station: ``state``, ``rate``, ``successes``, ``threshold``, ``len_max`` and others (table 2).
-    fn view<'py>(&self, py: Python<'py>, station: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(view) = self.link.view(StationId(station)) else { return Ok(None) };
+    fn view<'py>(&self, py: Python<'py>, station: Whole<StationId>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(view) = self.link.view(station.0) else { return Ok(None) };
         let shown = PyDict::new(py);
         shown.set_item("state", view.state.name())?;
         shown.set_item("rate", Rate(view.rate))?;

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use super::refused;
 use crate::value::config;
+use crate::whole::Whole;
 
 /// Rates up and down in bit/s for each user, utility, mean and fairness of the QoE, and an upper bound of the utility where one is
 /// proven.
@@ -17,9 +18,9 @@ type Solution = (Vec<(u64, u64)>, f64, f64, f64, Option<f64>);
 #[pyo3(signature = (capacities, weights, least_up, **keywords))]
 pub(crate) fn plum_allocation(
     py: Python<'_>,
-    capacities: Vec<u64>,
+    capacities: Vec<Whole<BitRate>>,
     weights: Option<Vec<f64>>,
-    least_up: u64,
+    least_up: Whole<BitRate>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Solution> {
     let config = config::<PlumConfig>(keywords)?;
@@ -30,19 +31,14 @@ pub(crate) fn plum_allocation(
         return Err(refused(format!("{given} weights are given for {users} capacities; give one for each")));
     }
     let users = capacities.into_iter().zip(weights);
-    let users: Vec<User> = users
-        .map(|(capacity, weight)| User {
-            capacity: BitRate::from_bps(capacity),
-            weight,
-            least_down: BitRate::ZERO,
-        })
-        .collect();
+    let users: Vec<User> =
+        users.map(|(Whole(capacity), weight)| User { capacity, weight, least_down: BitRate::ZERO }).collect();
     let problem = Problem {
         qoe: config.qoe,
         rho: config.rho,
         max_bitrate: config.max_bitrate,
         source_cap: config.source_cap(users.len()),
-        least_up: BitRate::from_bps(least_up),
+        least_up: least_up.0,
         least_down: config.least_down,
         users,
     };

@@ -3,8 +3,11 @@
 use airbound_senders::allocation::{ReceiverId, Share, Stamps};
 use airbound_senders::stream::{self, Reason, ReceiverConfig, StreamConfig, StreamError};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
+
+use crate::error::ArgumentError;
+use crate::whole::{Whole, perhaps, whole};
 
 /// The exception of an error: of an unknown receiver, of a sender that is full, of a value or message that is refused.
 fn exception(error: StreamError) -> PyErr {
@@ -12,7 +15,7 @@ fn exception(error: StreamError) -> PyErr {
     match error {
         StreamError::Unknown => PyKeyError::new_err(sentence),
         StreamError::Full(_) => PyRuntimeError::new_err(sentence),
-        _ => PyValueError::new_err(sentence),
+        _ => ArgumentError::new_err(sentence),
     }
 }
 
@@ -20,7 +23,7 @@ fn exception(error: StreamError) -> PyErr {
 const NO_KEY: &[u8] = &[0; 16];
 
 fn key_of(key: &[u8]) -> PyResult<[u8; 16]> {
-    key.try_into().map_err(|_| PyValueError::new_err(format!("key has {} bytes; allowed are 16", key.len())))
+    key.try_into().map_err(|_| ArgumentError::new_err(format!("key has {} bytes; allowed are 16", key.len())))
 }
 
 /// The name of a reason, as in the C interface.
@@ -80,7 +83,7 @@ pub(crate) struct StreamDecision {
 /// the same at both ends; ``frame_interval``, ns, until it is learnt; ``target``, the aggregation level to hold, 1 to 256 packets;
 /// ``latency``, from a frame to the arrival of its packets, ns, for which the target is lowered, or ``None``;
 /// ``share``, ``"optimal"`` or ``"equal-airtime"``; ``packet``, the usual payload of a packet, bytes; ``spread``, the share of a frame's
-/// interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ValueError`` for a value out of
+/// interval over which its packets leave; ``encoder_share``, the encoder's share of the rate. Raises ``ArgumentError`` for a value out of
 /// range. Calls that name a receiver which has not joined raise ``KeyError``. ``now`` is a steady clock, ns.
 #[pyclass(module = "airbound.control")]
 pub(crate) struct StreamSender(stream::StreamSender);
@@ -94,16 +97,16 @@ impl StreamSender {
     ))]
     #[expect(clippy::too_many_arguments, reason = "the parameters, by name")]
     fn new(
-        receivers: u16,
-        start: u64,
-        least: u64,
-        most: u64,
-        interval: u64,
-        frame_interval: u64,
+        #[pyo3(from_py_with = whole)] receivers: u16,
+        #[pyo3(from_py_with = whole)] start: u64,
+        #[pyo3(from_py_with = whole)] least: u64,
+        #[pyo3(from_py_with = whole)] most: u64,
+        #[pyo3(from_py_with = whole)] interval: u64,
+        #[pyo3(from_py_with = whole)] frame_interval: u64,
         target: f64,
-        latency: Option<u64>,
+        latency: Option<Whole<Span>>,
         share: &str,
-        packet: u64,
+        #[pyo3(from_py_with = whole)] packet: u64,
         spread: f64,
         encoder_share: f64,
     ) -> PyResult<Self> {
@@ -112,7 +115,7 @@ impl StreamSender {
             "equal-airtime" => Share::EqualAirtime,
             other => {
                 let sentence = format!("share is {other}; allowed are optimal and equal-airtime");
-                return Err(PyValueError::new_err(sentence));
+                return Err(ArgumentError::new_err(sentence));
             }
         };
         let config = StreamConfig {
@@ -123,7 +126,7 @@ impl StreamSender {
             interval: Span::from_nanos(interval),
             frame_interval: Span::from_nanos(frame_interval),
             target,
-            latency: latency.map(Span::from_nanos),
+            latency: perhaps(latency),
             share,
             packet: ByteCount::new(packet),
             spread,
@@ -137,52 +140,55 @@ impl StreamSender {
     ///
     /// Raises ``RuntimeError`` if as many receivers have joined as were configured.
     #[pyo3(signature = (now, receiver, key = NO_KEY))]
-    fn join(&mut self, now: u64, receiver: u16, key: &[u8]) -> PyResult<()> {
-        self.0.join(Instant::from_nanos(now), ReceiverId(receiver), key_of(key)?).map_err(exception)
+    fn join(&mut self, now: Whole<Instant>, receiver: Whole<ReceiverId>, key: &[u8]) -> PyResult<()> {
+        self.0.join(now.0, receiver.0, key_of(key)?).map_err(exception)
     }
 
     /// Removes a receiver; the others share its rate.
-    fn leave(&mut self, now: u64, receiver: u16) -> PyResult<()> {
-        self.0.leave(Instant::from_nanos(now), ReceiverId(receiver)).map_err(exception)
+    fn leave(&mut self, now: Whole<Instant>, receiver: Whole<ReceiverId>) -> PyResult<()> {
+        self.0.leave(now.0, receiver.0).map_err(exception)
     }
 
     /// Takes a frame of ``size`` bytes in ``packets`` packets, to be sent by ``deadline`` (ns) or within the usual interval of frames.
     ///
-    /// Raises ``ValueError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
+    /// Raises ``ArgumentError`` for a size out of range and ``RuntimeError`` if too much waits; the frame is not taken then.
     #[pyo3(signature = (now, receiver, size, packets, deadline = None))]
     fn frame(
         &mut self,
-        now: u64,
-        receiver: u16,
-        size: u64,
-        packets: u32,
-        deadline: Option<u64>,
+        now: Whole<Instant>,
+        receiver: Whole<ReceiverId>,
+        size: Whole<ByteCount>,
+        packets: Whole<u32>,
+        deadline: Option<Whole<Instant>>,
     ) -> PyResult<()> {
-        let (id, now) = (ReceiverId(receiver), Instant::from_nanos(now));
-        let deadline = deadline.map(Instant::from_nanos);
-        self.0.frame(id, now, ByteCount::new(size), packets, deadline).map_err(exception)
+        self.0.frame(receiver.0, now.0, size.0, packets.0, perhaps(deadline)).map_err(exception)
     }
 
     /// The number of packets that may be sent now, and when the next one may (ns); ``None`` if nothing waits.
-    fn allowed(&mut self, now: u64, receiver: u16) -> PyResult<(u32, Option<u64>)> {
-        let allowed = self.0.allowed(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
+    fn allowed(&mut self, now: Whole<Instant>, receiver: Whole<ReceiverId>) -> PyResult<(u32, Option<u64>)> {
+        let allowed = self.0.allowed(receiver.0, now.0).map_err(exception)?;
         Ok((allowed.packets, allowed.next.map(Instant::as_nanos)))
     }
 
-    /// Notes packets handed to the network, ``payload`` bytes in all. Raises ``ValueError`` for a size out of range.
-    fn sent(&mut self, now: u64, receiver: u16, packets: u32, payload: u64) -> PyResult<()> {
-        let (id, now) = (ReceiverId(receiver), Instant::from_nanos(now));
-        self.0.sent(id, now, packets, ByteCount::new(payload)).map_err(exception)
+    /// Notes packets handed to the network, ``payload`` bytes in all. Raises ``ArgumentError`` for a size out of range.
+    fn sent(
+        &mut self,
+        now: Whole<Instant>,
+        receiver: Whole<ReceiverId>,
+        packets: Whole<u32>,
+        payload: Whole<ByteCount>,
+    ) -> PyResult<()> {
+        self.0.sent(receiver.0, now.0, packets.0, payload.0).map_err(exception)
     }
 
-    /// Takes a receiver's message; returns its receiver. Raises ``ValueError`` for one that is not believed, which is only counted.
-    fn report(&mut self, now: u64, message: &[u8]) -> PyResult<u16> {
-        self.0.report(Instant::from_nanos(now), message).map(|id| id.0).map_err(exception)
+    /// Takes a receiver's message; returns its receiver. Raises ``ArgumentError`` for one that is not believed, which is only counted.
+    fn report(&mut self, now: Whole<Instant>, message: &[u8]) -> PyResult<u16> {
+        self.0.report(now.0, message).map(|id| id.0).map_err(exception)
     }
 
     /// Decides if it is due at ``now`` (ns), and returns rates and reason.
-    fn poll(&mut self, now: u64, receiver: u16) -> PyResult<StreamDecision> {
-        let decision = self.0.poll(ReceiverId(receiver), Instant::from_nanos(now)).map_err(exception)?;
+    fn poll(&mut self, now: Whole<Instant>, receiver: Whole<ReceiverId>) -> PyResult<StreamDecision> {
+        let decision = self.0.poll(receiver.0, now.0).map_err(exception)?;
         Ok(StreamDecision {
             reason: name(decision.reason),
             text: decision.reason.text(),
@@ -211,15 +217,23 @@ impl StreamSender {
 /// The receiving end of a live stream: arrivals become messages to the sender.
 ///
 /// ``receiver`` is the number under which it joins; ``key`` 16 bytes; ``interval`` as at the sender, ns; ``exact_stamps`` is for a card's
-/// stamps, which are equal within an A-MPDU. Raises ``ValueError`` for a value out of range.
+/// stamps, which are equal within an A-MPDU. Raises ``ArgumentError`` for a value out of range.
 #[pyclass(module = "airbound.control")]
 pub(crate) struct StreamReceiver(stream::StreamReceiver);
+
+/// Stamp, sequence number, number of packets, payload.
+type Arrived = (Whole<Instant>, Whole<u64>, Whole<u32>, Whole<ByteCount>);
 
 #[pymethods]
 impl StreamReceiver {
     #[new]
     #[pyo3(signature = (receiver = 0, *, key = NO_KEY, interval = 100_000_000, exact_stamps = false))]
-    fn new(receiver: u16, key: &[u8], interval: u64, exact_stamps: bool) -> PyResult<Self> {
+    fn new(
+        #[pyo3(from_py_with = whole)] receiver: u16,
+        key: &[u8],
+        #[pyo3(from_py_with = whole)] interval: u64,
+        exact_stamps: bool,
+    ) -> PyResult<Self> {
         let config = ReceiverConfig {
             receiver: ReceiverId(receiver),
             interval: Span::from_nanos(interval),
@@ -233,35 +247,34 @@ impl StreamReceiver {
     /// (1 to 1024), and payload of all of them (bytes).
     ///
     /// ``stamp_now`` is the time of the call on the clock of stamps (ns), ``None`` if that is the clock of ``now``; ``companion`` marks
-    /// packets of another flow of the device, whose numbers have no meaning. Raises ``ValueError`` for a value out of range; no arrival
+    /// packets of another flow of the device, whose numbers have no meaning. Raises ``ArgumentError`` for a value out of range; no arrival
     /// is taken then.
     #[pyo3(signature = (now, batch, *, stamp_now = None, companion = false))]
     fn arrived(
         &mut self,
-        now: u64,
-        batch: Vec<(u64, u64, u32, u64)>,
-        stamp_now: Option<u64>,
+        now: Whole<Instant>,
+        batch: Vec<Arrived>,
+        stamp_now: Option<Whole<Instant>>,
         companion: bool,
     ) -> PyResult<()> {
         let arrivals = batch.iter().map(|(stamp, sequence, packets, payload)| stream::Arrival {
-            stamp: Instant::from_nanos(*stamp),
-            sequence: *sequence,
-            packets: *packets,
-            payload: ByteCount::new(*payload),
+            stamp: stamp.0,
+            sequence: sequence.0,
+            packets: packets.0,
+            payload: payload.0,
             companion,
         });
-        let stamp_now = stamp_now.map(Instant::from_nanos);
-        self.0.arrived(Instant::from_nanos(now), stamp_now, arrivals).map_err(exception)
+        self.0.arrived(now.0, perhaps(stamp_now), arrivals).map_err(exception)
     }
 
-    /// Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ValueError`` out of range.
-    fn phy_rate(&mut self, rate: Option<u64>) -> PyResult<()> {
-        self.0.phy_rate(rate.map(BitRate::from_bps)).map_err(exception)
+    /// Sets the PHY rate at which packets arrive from now on, bit/s; ``None`` if it is not known. Raises ``ArgumentError`` out of range.
+    fn phy_rate(&mut self, rate: Option<Whole<BitRate>>) -> PyResult<()> {
+        self.0.phy_rate(perhaps(rate)).map_err(exception)
     }
 
     /// The message to the sender if it is due, 64 bytes, to be sent once; else ``None``.
-    fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
-        self.0.poll(Instant::from_nanos(now)).map(Vec::from)
+    fn poll(&mut self, now: Whole<Instant>) -> Option<Vec<u8>> {
+        self.0.poll(now.0).map(Vec::from)
     }
 
     /// The time of the next message, ns; ``None`` before the first arrival.

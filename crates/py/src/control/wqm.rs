@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 
 use super::refused;
 use crate::value::config;
+use crate::whole::{Whole, perhaps};
 
 /// WQM's buffer size (algorithm 1 of its paper), updated once per measurement interval.
 ///
@@ -37,8 +38,8 @@ impl Wqm {
 
     /// The initial stage: B from the bandwidth-delay product at ``rate`` bit/s (equation 1). Further calls have no effect.
     #[pyo3(signature = (rate, subframes = None))]
-    fn begin(&mut self, rate: u64, subframes: Option<u16>) {
-        self.0.begin(BitRate::from_bps(rate), subframes);
+    fn begin(&mut self, rate: Whole<BitRate>, subframes: Option<Whole<u16>>) {
+        self.0.begin(rate.0, perhaps(subframes));
     }
 
     /// Ends an interval with ``backlog`` bytes queued, the PHY rate ``rate``, and the share ``free`` of the channel available.
@@ -47,17 +48,13 @@ impl Wqm {
     #[pyo3(signature = (backlog, rate = None, free = None, subframes = None))]
     fn on_interval(
         &mut self,
-        backlog: u64,
-        rate: Option<u64>,
+        backlog: Whole<ByteCount>,
+        rate: Option<Whole<BitRate>>,
         free: Option<f64>,
-        subframes: Option<u16>,
+        subframes: Option<Whole<u16>>,
     ) -> (Option<u64>, bool, bool) {
-        let seen = Observation {
-            backlog: ByteCount::new(backlog),
-            rate: rate.map(BitRate::from_bps),
-            free,
-            subframes,
-        };
+        let seen =
+            Observation { backlog: backlog.0, rate: perhaps(rate), free, subframes: perhaps(subframes) };
         let update = self.0.on_interval(&seen);
         (update.drain_time.map(Span::as_nanos), update.bloated, update.changed)
     }

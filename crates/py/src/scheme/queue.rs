@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::{Class, Part, Site, drop_reason};
+use crate::whole::{Whole, perhaps};
 
 /// A packet in a :class:`airbound.QueueScheme`.
 #[pyclass(frozen, eq, module = "airbound")]
@@ -103,7 +104,7 @@ fn collect(object: &Bound<'_, PyAny>, given_up: &mut GivenUp) -> PyResult<()> {
     if list.len()? == 0 {
         return Ok(());
     }
-    for (number, reason) in list.extract::<Vec<(u64, String)>>()? {
+    for (Whole(number), reason) in list.extract::<Vec<(Whole<u64>, String)>>()? {
         given_up.push((number, drop_reason(&reason)?));
     }
     list.call_method0(intern!(object.py(), "clear"))?;
@@ -127,7 +128,7 @@ impl QueueDecider for PyQueue {
             let numbers: Vec<u16> = stations.iter().map(|station| station.0).collect();
             let name = intern!(object.py(), "select");
             let chosen = object.call_method1(name, (now.as_nanos(), category.name(), numbers))?;
-            Ok(chosen.extract::<Option<u16>>()?.map(StationId))
+            Ok(perhaps(chosen.extract::<Option<Whole<StationId>>>()?))
         })
     }
 
@@ -156,9 +157,10 @@ impl QueueDecider for PyQueue {
         self.part.call(Some(now), AggregateBound::NONE, |object| {
             let name = intern!(object.py(), "aggregate_bound");
             let bound = object.call_method1(name, (now.as_nanos(), station.0, category.name()))?;
-            Ok(bound.extract::<Option<(u16, u64)>>()?.map_or(AggregateBound::NONE, |(mpdus, longest)| {
-                AggregateBound { mpdus, duration: Span::from_nanos(longest) }
-            }))
+            Ok(bound.extract::<Option<(Whole<u16>, Whole<Span>)>>()?.map_or(
+                AggregateBound::NONE,
+                |(mpdus, longest)| AggregateBound { mpdus: mpdus.0, duration: longest.0 },
+            ))
         })
     }
 
@@ -222,7 +224,7 @@ impl QueueDecider for PyQueue {
         }
         self.part.call(None, None, |object| {
             let deadline = object.call_method0(intern!(object.py(), "next_deadline"))?;
-            Ok(deadline.extract::<Option<u64>>()?.map(Instant::from_nanos))
+            Ok(perhaps(deadline.extract::<Option<Whole<Instant>>>()?))
         })
     }
 

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use super::{Class, Part, Site};
 use crate::rate::{self, steps};
+use crate::whole::{Whole, perhaps};
 
 #[derive(Debug)]
 pub(super) struct PyRate {
@@ -45,8 +46,8 @@ impl RateDecider for PyRate {
         self.part.call(Some(now), Vec::new(), |object| {
             let name = intern!(object.py(), "series");
             let chain = object.call_method1(name, (now.as_nanos(), station.0, mpdus))?;
-            let chain: Vec<(rate::Rate, u8)> = chain.extract()?;
-            Ok(chain.into_iter().map(|(rate, tries)| Attempt { rate: rate.0, tries }).collect())
+            let chain: Vec<(rate::Rate, Whole<u8>)> = chain.extract()?;
+            Ok(chain.into_iter().map(|(rate, tries)| Attempt { rate: rate.0, tries: tries.0 }).collect())
         })
     }
 
@@ -77,7 +78,7 @@ impl RateDecider for PyRate {
         }
         self.part.call(None, None, |object| {
             let deadline = object.call_method0(intern!(object.py(), "next_deadline"))?;
-            Ok(deadline.extract::<Option<u64>>()?.map(Instant::from_nanos))
+            Ok(perhaps(deadline.extract::<Option<Whole<Instant>>>()?))
         })
     }
 

@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::{Class, Part, Site};
+use crate::whole::Whole;
 
 /// The congestion window, in segments.
 #[pyclass(get_all, set_all, module = "airbound")]
@@ -148,7 +149,10 @@ impl CongestionControl for PySender {
         self.now = Some(now);
         self.part.call(self.now, window.cwnd / 2, |object| {
             let shown = Self::shown(object, window)?;
-            object.call_method1(intern!(object.py(), "on_loss"), (now.as_nanos(), shown))?.extract()
+            object
+                .call_method1(intern!(object.py(), "on_loss"), (now.as_nanos(), shown))?
+                .extract::<Whole<u32>>()
+                .map(|window| window.0)
         })
     }
 
