@@ -45,8 +45,7 @@ impl World {
     }
 
     /// The world with a session, whose clients' packets its networks carry.
-    pub(crate) fn with_session(mut self, session: Conference) -> Self {
-        self.networks_mut().for_each(|network| network.has_session = true);
+    pub(crate) fn with_session(self, session: Conference) -> Self {
         Self { end: session.end(), session: Some(Box::new(session)), ..self }
     }
 
@@ -86,15 +85,12 @@ impl World {
             let first = (0..self.next.len()).min_by_key(|domain| self.next[*domain]);
             match first.map(|first| (first, self.next[first])) {
                 Some((first, at)) if at <= session && at <= until => {
-                    // The session hears of each packet when it arrives.
-                    let limit = if self.session.is_some() { at } else { self.until_others(first).min(until) };
-                    self.domains[first].advance(limit);
-                    self.next[first] = self.domains[first].next_event();
-                    if let Some(session) = &mut self.session {
-                        let networks = self.domains[first].networks.iter_mut();
-                        networks
-                            .for_each(|network| network.take_fates(|doors| doors.carried, &mut self.passed));
-                        session.on_passed(at, &mut self.passed);
+                    let limit = self.until_others(first).min(session).min(until);
+                    let domain = &mut self.domains[first];
+                    domain.advance(limit, self.session.is_some().then_some(&mut self.passed));
+                    self.next[first] = domain.next_event();
+                    if let Some(session) = self.session.as_mut().filter(|_| !self.passed.is_empty()) {
+                        session.on_passed(domain.shared.now, &mut self.passed);
                     }
                 }
                 _ if session <= until => {

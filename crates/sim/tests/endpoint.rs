@@ -103,3 +103,65 @@ fn an_attached_endpoint_takes_the_place_of_the_flows_own_traffic() {
 fn an_endpoint_for_a_flow_that_is_not_there_is_refused() {
     assert_eq!(run(["question", "reply"]).expect_err("refused"), "no flow is named \"reply\"");
 }
+
+/// Sends 20 packets into each of its flows at 10 ms, and notes when each arrives.
+struct Burst {
+    flows: Vec<FlowId>,
+    log: Arc<Mutex<Vec<(FlowId, Instant)>>>,
+}
+
+impl Endpoint for Burst {
+    fn begin(&mut self, out: &mut Outbox<'_>) {
+        out.wake_at(Instant::ZERO + Span::from_millis(10), Timer(0));
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, _: &mut Outbox<'_>) {
+        self.log.lock().expect("not poisoned").push((packet.flow, now));
+    }
+
+    fn on_lost(&mut self, _: Instant, _: &Packet, _: DropReason, _: &mut Counts<'_>) {}
+
+    fn on_timer(&mut self, _: Instant, _: Timer, out: &mut Outbox<'_>) {
+        for (flow, number) in self.flows.iter().flat_map(|flow| (0..20).map(|number| (*flow, number))) {
+            let size = ByteCount::new(1500);
+            out.send(Outgoing { flow, number, kind: Kind::Datagram, tag: number, size });
+        }
+    }
+}
+
+#[test]
+fn packets_of_an_aggregate_arrive_as_their_subframes_end() {
+    let flow = |way: &str| {
+        format!(
+            "[[flow]]\nname = \"{way}\"\nkind = \"cbr\"\nstation = \"laptop\"\nrate = \"1 Mbit/s\"\n\
+             direction = \"{way}\"\n"
+        )
+    };
+    let text = format!(
+        "duration = \"100 ms\"\nwarm-up = \"0 s\"\n[air]\nstandard = \"ht\"\nbeacons = false\n[wire]\n\
+         rate = \"unlimited\"\ndelay = \"100 us\"\n[scheme]\nqueue = \"linux\"\nrate = \"fixed\"\n[uplink]\n\
+         rate = \"fixed\"\n[[station]]\nname = \"laptop\"\nrate = \"HT20 MCS7 1SS LGI\"\n{}{}",
+        flow("down"),
+        flow("up")
+    );
+    let scenario = Scenario::parse(&text, "test", &Overrides::none()).expect("a scenario");
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let mut plugins = Plugins::default();
+    let own = Arc::clone(&log);
+    plugins.attach(
+        ["down", "up"],
+        Arc::new(move |flows, _seed| Box::new(Burst { flows: flows.to_vec(), log: Arc::clone(&own) })),
+    );
+    let run = Run::with_plugins("test", &scenario, &scenario.scheme, 1, &plugins).expect("a run");
+    run.finish().expect("packets are conserved");
+    let log = log.lock().expect("not poisoned");
+    for way in 0..2 {
+        let times: Vec<Instant> =
+            log.iter().filter(|(flow, _)| flow.0 == way).map(|(_, time)| *time).collect();
+        // 1500 B and 38 B of headers, FCS and delimiter, in 65 Mb/s, received in symbols of 4 us.
+        let apart = times.windows(2).map(|pair| (pair[1] - pair[0]).as_micros());
+        let (least, most) = (184, 193);
+        assert_eq!(times.len(), 20);
+        assert_eq!(apart.clone().filter(|gap| (least..=most).contains(gap)).count(), 19, "{way}: {apart:?}");
+    }
+}

@@ -61,20 +61,18 @@ impl Conference {
         }
         let way = if self.spec.access[access].is_split() && channel == 1 { Way::Down } else { Way::Up };
         self.begin_turn(access, way);
-        self.hand_on(arrived);
+        arrived.into_iter().for_each(|id| self.hand_on(id));
     }
 
     /// Handles the fates of packets in networks.
     pub(crate) fn on_passed(&mut self, now: Instant, passed: &mut Vec<Passed>) {
         self.now = now;
-        let mut arrived = Vec::new();
         for Passed { tag, lost, .. } in passed.drain(..) {
             match lost {
                 Some(reason) => self.lose(PacketId(tag as u32), reason),
-                None => arrived.push(PacketId(tag as u32)),
+                None => self.hand_on(PacketId(tag as u32)),
             }
         }
-        self.hand_on(arrived);
     }
 
     /// Removes a lost packet in transit.
@@ -93,15 +91,13 @@ impl Conference {
         }
     }
 
-    /// Passes on packets that have crossed an access link: those for the server have to cross the wire.
-    fn hand_on(&mut self, mut arrived: Vec<PacketId>) {
-        let store = &self.store;
-        let is_up = |id: &mut PacketId| store.get(*id).is_some_and(|packet| packet.way == Way::Up);
-        let up: Vec<PacketId> = arrived.extract_if(.., is_up).collect();
-        if !up.is_empty() {
-            self.schedule(self.now + self.spec.delay, Event::AtServer(up));
+    /// Passes on a packet that has crossed an access link: one for the server has to cross the wire.
+    fn hand_on(&mut self, id: PacketId) {
+        if self.store.get(id).is_some_and(|packet| packet.way == Way::Up) {
+            self.schedule(self.now + self.spec.delay, Event::AtServer(id));
+        } else {
+            self.on_arrival(id);
         }
-        arrived.into_iter().for_each(|id| self.on_arrival(id));
     }
 
     /// Records the packets of a transmission on a pipe.

@@ -54,8 +54,8 @@ enum Event {
     Camera(usize),
     /// A transmission ends on a pipe, by access link and channel.
     Turn(usize, usize),
-    /// Packets reach the server.
-    AtServer(Vec<PacketId>),
+    /// A packet reaches the server.
+    AtServer(PacketId),
     /// Packets reach the access point that serves their client.
     AtAccessPoint(Vec<PacketId>),
     /// A timer of a stream.
@@ -290,7 +290,7 @@ impl Conference {
         match event {
             Event::Camera(client) => self.on_camera(client),
             Event::Turn(access, channel) => self.on_turn_end(access, channel),
-            Event::AtServer(packets) => packets.into_iter().for_each(|id| self.on_arrival(id)),
+            Event::AtServer(id) => self.on_arrival(id),
             Event::AtAccessPoint(packets) => self.on_access_point(&packets),
             Event::Timer(client, way, side) => self.on_timer(client, way, side),
             Event::Policy => self.on_policy(),

@@ -38,7 +38,8 @@ impl Network {
             .sum();
         let reordering: usize = self.recipients.iter().map(|agreement| agreement.reorder.held()).sum();
         let shaped: usize = self.parts.endpoints.iter().map(AnyEndpoint::held).sum();
-        (nodes + reordering + shaped - self.unacknowledged.len()) as u64 + self.parts.meters.on_wire_up()
+        let in_two_places = self.unacknowledged.len() + self.settled;
+        (nodes + reordering + shaped + self.relaying - in_two_places) as u64 + self.parts.meters.on_wire_up()
     }
 
     /// Checks conservation.

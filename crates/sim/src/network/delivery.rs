@@ -9,7 +9,7 @@ use airbound_wifi::block_ack::AckBitmap;
 use airbound_wifi::edca::Category;
 
 use super::transmitter::InHardware;
-use super::{Event, Network, Shared};
+use super::{Event, Medium, Network, Shared};
 use crate::endpoint::{Answer, AnyEndpoint, Counts, Endpoint, Outbox, Outgoing, Reception, Timer};
 use crate::flow::{ACCESS_POINT, Direction, EndpointId};
 use crate::measure::{Arrival, OnAir};
@@ -75,8 +75,6 @@ impl Network {
             self.arrivals = arrivals;
             return;
         }
-        let mut sensed = std::mem::take(&mut self.sensed);
-        let mut companions = 0;
         let sizes = done.descriptor.mpdus.iter().map(|mpdu| mpdu.size);
         for (place, (mpdu, end)) in done
             .descriptor
@@ -98,12 +96,6 @@ impl Network {
                 tries: tries.saturating_add(mpdu.transmissions.min(255) as u8),
                 txop: one.txop,
             };
-            let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
-            if flow.is_sensed && flow.ends_at() == mpdu.packet.to {
-                sensed.push(mpdu.packet);
-            } else if mpdu.packet.to == done.descriptor.station {
-                companions += 1;
-            }
             let buffer = &mut self.recipients[agreement.index()].reorder;
             if !in_order || buffer.passes(mpdu.sequence) {
                 self.deliver(shared, &arrival, received);
@@ -118,6 +110,33 @@ impl Network {
         }
         self.arrivals = arrivals;
         self.schedule_release(shared, agreement);
+    }
+
+    /// Handles the end of an exchange with MPDUs that arrived for the first time: it settles them where transmitters do not all hear each
+    /// other, and endpoints sense the whole PPDU.
+    pub(super) fn receive_ended(&mut self, shared: &mut Shared, one: &OnAir, arrived: AckBitmap) {
+        let place = (one.node.index(), one.category.index());
+        let Some(done) = self.parts.transmitters[place.0].hardware[place.1].pop_front() else { return };
+        if matches!(shared.medium, Medium::Partial(_)) {
+            self.receive(shared, one, &done, arrived);
+        }
+        self.sense(shared, one, &done, arrived);
+        self.parts.transmitters[place.0].hardware[place.1].push_front(done);
+    }
+
+    /// Reports the packets of a flow that arrived in a PPDU to an endpoint that senses it.
+    fn sense(&mut self, shared: &mut Shared, one: &OnAir, done: &InHardware, arrived: AckBitmap) {
+        let mut sensed = std::mem::take(&mut self.sensed);
+        let mut companions = 0;
+        let mpdus = done.descriptor.mpdus.iter().enumerate();
+        for (_, mpdu) in mpdus.filter(|(place, _)| arrived.get(*place)) {
+            let flow = &self.parts.flows[mpdu.packet.flow.0 as usize];
+            if flow.is_sensed && flow.ends_at() == mpdu.packet.to {
+                sensed.push(mpdu.packet);
+            } else if mpdu.packet.to == done.descriptor.station {
+                companions += 1;
+            }
+        }
         if let Some(first) = sensed.first()
             && let Some(id) = self.parts.flows[first.flow.0 as usize].endpoint
         {
@@ -214,7 +233,7 @@ impl Network {
     pub(super) fn deliver(&mut self, shared: &mut Shared, arrival: &Arrival, released: Instant) {
         let packet = &arrival.packet;
         let flow = &self.parts.flows[packet.flow.0 as usize];
-        let endpoint = flow.endpoint;
+        let has_endpoint = flow.endpoint.is_some();
         if packet.to != flow.ends_at() {
             self.relay(shared, arrival, released);
             return;
@@ -232,38 +251,34 @@ impl Network {
             return;
         };
         self.parts.meters.on_delivered(arrival, released, arrived);
-        let Some(id) = endpoint else { return };
-        if self.effects.callers && self.ahead.take(packet) {
-            return;
-        }
-        if goes_on {
-            self.schedule(shared, arrived, Event::AtDestination(*packet));
-        } else {
-            self.at_destination(shared, id, packet);
+        match has_endpoint {
+            true if goes_on => self.schedule(shared, arrived, Event::Arrived(*packet)),
+            true => self.schedule_in_row(shared, arrived, Event::Arrived(*packet)),
+            false => {}
         }
     }
 
-    /// Forwards a packet towards its destination. The relay has it at the end of the exchange that carried it.
+    /// Notes a packet that a relay has at `released`.
     fn relay(&mut self, shared: &mut Shared, arrival: &Arrival, released: Instant) {
-        let relay = arrival.packet.to;
         let flow = &self.parts.flows[arrival.packet.flow.0 as usize];
-        let before = self.parts.tree.previous_hop(relay, flow);
-        let next = self.parts.tree.next_hop(relay, flow);
+        let before = self.parts.tree.previous_hop(arrival.packet.to, flow);
         self.parts.meters.on_relayed(before, arrival, released);
-        self.take_in(shared, relay);
-        self.admit(shared, relay, shared.now, arrival.packet.onwards(next, shared.now));
+        self.relaying += 1;
+        self.schedule_in_row(shared, released, Event::Arrived(arrival.packet));
     }
 
+    /// Passes a packet to the endpoint of its flow; a relay forwards it towards its destination.
     pub(super) fn on_arrival(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(id) = self.parts.flows[packet.flow.0 as usize].endpoint {
-            self.at_destination(shared, id, packet);
+        let (now, relay) = (shared.now, packet.to);
+        let flow = &self.parts.flows[packet.flow.0 as usize];
+        if relay != flow.ends_at() {
+            let next = self.parts.tree.next_hop(relay, flow);
+            self.relaying -= 1;
+            self.take_in(shared, relay);
+            self.admit(shared, relay, now, packet.onwards(next, now));
+        } else if let Some(id) = flow.endpoint {
+            self.call(shared, id, |endpoint, out| endpoint.on_packet(now, packet, out));
         }
-    }
-
-    /// Passes a packet to the endpoint of its flow.
-    fn at_destination(&mut self, shared: &mut Shared, id: EndpointId, packet: &Packet) {
-        let now = shared.now;
-        self.call(shared, id, |endpoint, out| endpoint.on_packet(now, packet, out));
     }
 
     /// Calls an endpoint and executes its answers, in order.
@@ -363,9 +378,6 @@ impl Network {
     /// Frees the content of a packet that is lost for good.
     pub(super) fn forget(&mut self, shared: &mut Shared, packet: &Packet, reason: DropReason) {
         let parts = &mut self.parts;
-        if self.effects.callers && self.ahead.take(packet) {
-            return;
-        }
         if let Some(id) = parts.flows[packet.flow.0 as usize].endpoint {
             let counts = &mut Counts::new(&mut parts.meters);
             parts.endpoints[id.index()].on_lost(shared.now, packet, reason, counts);

@@ -9,6 +9,7 @@ use airbound_units::{Instant, Span};
 
 use super::{Event, Medium, Network, Parts};
 use crate::agenda::Agenda;
+use crate::endpoint::Passed;
 use crate::flow::ACCESS_POINT;
 
 /// State shared by the networks on a channel.
@@ -36,6 +37,14 @@ impl Shared {
     pub(super) fn schedule(&mut self, at: Instant, due: Due) {
         if at <= self.end {
             self.agenda.push(at.max(self.now), due);
+        }
+    }
+
+    /// Schedules what is due after others of its kind.
+    #[inline]
+    pub(super) fn schedule_in_row(&mut self, at: Instant, due: Due) {
+        if at <= self.end {
+            self.agenda.push_in_row(at.max(self.now), due);
         }
     }
 
@@ -93,8 +102,9 @@ impl CollisionDomain {
         self.shared.agenda.next().min(self.next_access())
     }
 
-    /// Executes all events until `until`, included. At the same instant events precede accesses.
-    pub(crate) fn advance(&mut self, until: Instant) {
+    /// Executes all events until `until`, included. At the same instant events precede accesses. With a session it stops earlier: behind an
+    /// event that decides the fates of packets of the session, which it adds to `passed`.
+    pub(crate) fn advance(&mut self, until: Instant, mut passed: Option<&mut Vec<Passed>>) {
         loop {
             let (event, access) = (self.shared.agenda.next(), self.next_access());
             if event.min(access) > until {
@@ -113,6 +123,14 @@ impl CollisionDomain {
             } else {
                 self.shared.now = access;
                 self.transmit();
+            }
+            if let Some(passed) = &mut passed {
+                for network in &mut self.networks {
+                    network.take_fates(|doors| doors.carried, passed);
+                }
+                if !passed.is_empty() {
+                    return;
+                }
             }
         }
         self.shared.now = until;

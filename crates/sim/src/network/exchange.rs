@@ -112,13 +112,8 @@ impl Network {
         } else {
             shared.medium.transmit(now, (at, to), (&first.descriptor, rate), heard)
         };
-        if matches!(shared.medium, Medium::Partial(_)) {
-            self.draw_losses(shared, at, heard, heard != quality);
-        }
         self.note_start(at, now, &timing, quality);
-        if self.effects.callers {
-            self.look_ahead(shared, at, &timing);
-        }
+        self.settle_reception(shared, at, (now, rate, timing), (heard, quality));
     }
 
     /// Rate and link quality of the transmission, at `start`, of a category's first PPDU.
@@ -171,6 +166,42 @@ impl Network {
         }
     }
 
+    /// Settles, as far as it is possible now, which MPDUs of a PPDU that begins are received. Where all transmitters hear each other all
+    /// are settled, and passed on as their subframes end.
+    fn settle_reception(
+        &mut self,
+        shared: &mut Shared,
+        at: AccessId,
+        (start, rate, timing): (Instant, Rate, ExchangeTiming),
+        (heard, quality): (LinkQuality, LinkQuality),
+    ) {
+        if matches!(shared.medium, Medium::Partial(_)) {
+            self.draw_losses(shared, at, heard, heard != quality);
+            return;
+        }
+        let (node, category) = (self.node_of(at), at.category);
+        let received = shared.medium.received(at);
+        let queue = &mut self.parts.transmitters[node.index()].hardware[category.index()];
+        if received.count() == 0 || queue.front().is_none_or(|first| first.asks) {
+            return;
+        }
+        let Some(first) = queue.pop_front() else { return };
+        self.settled = received.count().into();
+        let one = OnAir {
+            node,
+            category,
+            rate,
+            start,
+            timing,
+            acknowledged: received,
+            is_request: false,
+            transmitters: 1,
+            txop: first.txop,
+        };
+        self.receive(shared, &one, &first, received);
+        self.parts.transmitters[node.index()].hardware[category.index()].push_front(first);
+    }
+
     /// Schedules a due beacon, which precedes all data; there is none while the access point's radio is away.
     pub(super) fn on_beacon_due(&mut self, shared: &mut Shared) {
         let is_away = self.parts.transmitters.first().is_some_and(|node| node.is_away);
@@ -213,6 +244,7 @@ impl Network {
         let at = exchange.at;
         let (node, category) = (self.node_of(at), at.category);
         self.take_in(shared, node);
+        self.settled = 0;
         let airtime = exchange.timing.end - exchange.start;
         self.parts.transmitters[node.index()].own += airtime;
         let hardware_tries = self.parts.transmitters[node.index()].hardware_tries;
@@ -271,22 +303,17 @@ impl Network {
         if let Some(first) = queue.front_mut() {
             first.asks = asks;
         }
-        if success {
-            shared.medium.settle(at, Settled::Success);
-        } else {
-            shared.medium.settle(at, Settled::Retry);
-            if fresh.count() > 0 {
-                self.receive_unanswered(shared, one, category, fresh);
-            }
-            if !is_last {
-                return;
-            }
+        shared.medium.settle(at, if success { Settled::Success } else { Settled::Retry });
+        if fresh.count() > 0 && (self.effects.sensing || matches!(shared.medium, Medium::Partial(_))) {
+            self.receive_ended(shared, one, fresh);
+        }
+        if !success && !is_last {
+            return;
         }
         let Some(done) = self.parts.transmitters[node.index()].hardware[category.index()].pop_front() else {
             return;
         };
         if success {
-            self.receive(shared, one, &done, fresh);
             if self.counts_below {
                 self.note_left(shared, one, &done);
             }
@@ -395,13 +422,8 @@ impl Network {
         let Some(timing) = shared.medium.continue_txop(shared.now, (ended, to), ppdu, heard) else {
             return false;
         };
-        if matches!(shared.medium, Medium::Partial(_)) {
-            self.draw_losses(shared, ended.at, heard, heard != quality);
-        }
         self.note_start(ended.at, start, &timing, quality);
-        if self.effects.callers {
-            self.look_ahead(shared, ended.at, &timing);
-        }
+        self.settle_reception(shared, ended.at, (start, rate, timing), (heard, quality));
         true
     }
 }

@@ -8,10 +8,8 @@ use std::collections::BTreeSet;
 use airbound_control::frame::{DropReason, FlowId, StationId, TxDescriptor};
 use airbound_units::Instant;
 use airbound_wifi::block_ack::AckBitmap;
-use airbound_wifi::edca::Category;
 
 use super::{Network, Shared};
-use crate::measure::OnAir;
 use crate::packet::Packet;
 
 /// A packet on one hop: its next node, its flow, its number in it.
@@ -66,28 +64,6 @@ impl Unacknowledged {
 }
 
 impl Network {
-    /// Delivers the MPDUs that arrived, in an exchange without a decoded answer, for the first time.
-    pub(super) fn receive_unanswered(
-        &mut self,
-        shared: &mut Shared,
-        one: &OnAir,
-        category: Category,
-        fresh: AckBitmap,
-    ) {
-        let hardware = |network: &mut Self| {
-            std::mem::take(&mut network.parts.transmitters[one.node.index()].hardware[category.index()])
-        };
-        let queue = hardware(self);
-        if let Some(first) = queue.front() {
-            self.receive(shared, one, first, fresh);
-        }
-        // What delivery hands to the same transmitter comes behind.
-        let mut added = hardware(self);
-        let place = &mut self.parts.transmitters[one.node.index()].hardware[category.index()];
-        *place = queue;
-        place.append(&mut added);
-    }
-
     /// Accounts for a packet that its sender gives up: it is lost unless its next node has it.
     pub(super) fn lose(&mut self, shared: &mut Shared, at: Instant, packet: &Packet, reason: DropReason) {
         if self.unacknowledged.0.is_empty() || !self.unacknowledged.take(packet) {

@@ -335,6 +335,16 @@ impl Medium {
         }
     }
 
+    /// The MPDUs of an exchange on the air that are received, as far as its start settles them.
+    #[inline]
+    pub(crate) fn received(&self, at: AccessId) -> AckBitmap {
+        match self {
+            Self::Channel(channel) => channel.received(at),
+            Self::Partial(_) => AckBitmap::NONE,
+            Self::Pipe(pipe) => pipe.on_air.map(|exchange| exchange.received).unwrap_or_default(),
+        }
+    }
+
     #[inline]
     pub(crate) fn take_ended(&mut self, now: Instant) -> Option<Exchange> {
         match self {

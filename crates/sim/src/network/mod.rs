@@ -6,7 +6,6 @@
 //! transmissions.
 
 mod absence;
-mod ahead;
 mod conservation;
 mod delivery;
 mod domain;
@@ -28,7 +27,6 @@ use airbound_random::Stream;
 use airbound_units::{Decibel, Instant, Span};
 use airbound_wifi::edca::Category;
 
-use ahead::Ahead;
 pub use conservation::Imbalance;
 use delivery::{AgreementId, BlockAckRecipient};
 use domain::Due;
@@ -56,8 +54,8 @@ pub(crate) fn link_id(lower: StationId) -> Option<LinkId> {
 pub(crate) enum Event {
     /// Packets may have arrived at a node with free hardware.
     Wake(StationId),
-    /// A packet has crossed the wire to the server, or is a caller's at its destination.
-    AtDestination(Packet),
+    /// A packet is at a relay, or at its destination: there, if that is the server, it has crossed the wire.
+    Arrived(Packet),
     /// A timer of an endpoint.
     Timer(EndpointId, Timer),
     /// The access point's beacon is due.
@@ -142,16 +140,15 @@ struct Effects {
     dozing: bool,
     /// Radios leave the channel, or sleep.
     absence: bool,
-    /// Packets of a caller come and go.
-    callers: bool,
+    /// Endpoints sense PPDUs.
+    sensing: bool,
 }
 
 impl Effects {
     fn of(parts: &Parts) -> Self {
         let dozing = parts.dozers.are_any();
         let absence = dozing || parts.transmitters.iter().any(|node| node.absence.is_some());
-        let callers = parts.doors.gate.or(parts.doors.carried).is_some();
-        Self { dozing, absence, callers }
+        Self { dozing, absence, sensing: parts.flows.iter().any(|flow| flow.is_sensed) }
     }
 }
 
@@ -173,9 +170,10 @@ pub(crate) struct Network {
     /// Whether a connection bounds what its transmitter holds of it, so that transmissions have to be reported.
     counts_below: bool,
     unacknowledged: Unacknowledged,
-    /// Whether a session takes the packets of carried flows.
-    pub(crate) has_session: bool,
-    ahead: Ahead,
+    /// MPDUs of the exchange on the air that their receivers have, or will have when their subframes end.
+    settled: usize,
+    /// Packets on their way into a relay's queue.
+    relaying: usize,
     // Reused buffers.
     dropped: Vec<Dropped<Packet>>,
     returned: Returned<Packet>,
@@ -205,8 +203,8 @@ impl Network {
             effects: Effects::of(&parts),
             counts_below: parts.endpoints.iter().any(AnyEndpoint::counts_below),
             unacknowledged: Unacknowledged::default(),
-            has_session: false,
-            ahead: Ahead::default(),
+            settled: 0,
+            relaying: 0,
             dropped: Vec::new(),
             returned: Returned::default(),
             arrivals: Vec::new(),
@@ -250,6 +248,10 @@ impl Network {
         shared.schedule(at, Due::Event(self.number, event));
     }
 
+    fn schedule_in_row(&self, shared: &mut Shared, at: Instant, event: Event) {
+        shared.schedule_in_row(at, Due::Event(self.number, event));
+    }
+
     /// Moves the fates of packets from outside since the last call, in order.
     pub(crate) fn take_fates(&mut self, door: impl Fn(&Doors) -> Option<EndpointId>, into: &mut Vec<Passed>) {
         if let Some(endpoint) = door(&self.parts.doors) {
@@ -272,7 +274,7 @@ impl Network {
     fn handle(&mut self, shared: &mut Shared, event: Event) {
         match event {
             Event::Wake(node) => self.on_wake(shared, node),
-            Event::AtDestination(packet) => self.on_arrival(shared, &packet),
+            Event::Arrived(packet) => self.on_arrival(shared, &packet),
             Event::Timer(endpoint, timer) => self.on_timer(shared, endpoint, timer),
             Event::Beacon => self.on_beacon_due(shared),
             Event::Interference => self.on_interference(shared),
