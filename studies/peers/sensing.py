@@ -3,7 +3,7 @@
 
   sensing.py [--seconds 2] [--airbound FILE] [--relay FILE]
 
-Boots the laboratory's machine once. Two stations, one over a clean channel and one that loses MPDUs, get UDP from the server's iperf3 at several
+Boots the laboratory's machine once. Two stations, one at a fixed rate and one at Minstrel-HT's, get UDP from the server's iperf3 at several
 rates; each has a monitor interface beside its own, and `airbound relay sense` reads both. The A-MPDU status is the laboratory driver's, which sets
 it as ath9k does (`ath9k_apply_ampdu_details`, `ath9k/recv.c`): a number for each A-MPDU. Prints a table for
 docs/results/low-delay-rate-allocation.md. Needs what `airbound lab` needs; five minutes.
@@ -70,10 +70,10 @@ sense() {
 
 
 def figures(reports):
-    """Level, packets and share of frames of a sensor over its reports."""
+    """Frames and level of a sensor over its reports."""
     begin = min((report["at_s"] for report in reports), default=0) + WARM_UP_S
     judged = [report for report in reports if report["at_s"] > begin]
-    total = {key: sum(report[key] for report in judged) for key in ("frames", "packets", "transmissions", "retransmitted")}
+    total = {key: sum(report[key] for report in judged) for key in ("frames", "transmissions")}
     if not total["frames"]:
         raise Failed("a sensor reported no frames")
     return total | {"level": total["transmissions"] / total["frames"]}
@@ -96,14 +96,14 @@ def compare(seconds, airbound, relay):
         elif case and line.startswith("{"):
             report = json.loads(line)
             found.setdefault(case, {}).setdefault(report["source"], []).append(report)
-    print("| channel | offered, Mb/s | frames | level by the monitor | by the kernel's stamps | difference, % | seen again by the monitor, % |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print("| channel | offered, Mb/s | frames | level by the monitor | by the kernel's stamps | difference, % |")
+    print("|---|---:|---:|---:|---:|---:|")
     for case in cases:
         if set(found.get(case, {})) != {"monitor", "kernel"}:
             raise Failed(f"nothing was sensed at {case[1]} Mb/s to station {case[0]}: {last_line(done.stdout)}")
         monitor, kernel = (figures(found[case][source]) for source in ("monitor", "kernel"))
-        change, again = 100 * (kernel["level"] / monitor["level"] - 1), 100 * monitor["retransmitted"] / monitor["packets"]
-        row = [NAMES[case[0]], case[1], monitor["frames"], f"{monitor['level']:.2f}", f"{kernel['level']:.2f}", f"{change:+.1f}", f"{again:.1f}"]
+        change = 100 * (kernel["level"] / monitor["level"] - 1)
+        row = [NAMES[case[0]], case[1], monitor["frames"], f"{monitor['level']:.2f}", f"{kernel['level']:.2f}", f"{change:+.1f}"]
         print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 
