@@ -121,6 +121,29 @@ fn a_frame_is_received_as_its_subframe_ends_while_the_aggregate_goes_on() {
 }
 
 #[test]
+fn the_frames_of_an_aggregate_have_its_number_and_single_ones_none() {
+    let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
+    let mut numbers = Vec::new();
+    for (begin, count) in [(1000, 2), (9000, 3), (18_000, 1)] {
+        for number in 0..count {
+            medium.on_event(Event::Frame(Box::new(frame(
+                0,
+                1,
+                begin + number,
+                us(begin.into()),
+                number as u16,
+            ))));
+        }
+        medium.advance(us(u64::from(begin) + 5000));
+        numbers.extend(medium.take_commands().iter().filter_map(|one| match one {
+            Command::Deliver { ampdu, .. } => Some(*ampdu),
+            _ => None,
+        }));
+    }
+    assert_eq!(numbers, [1, 1, 2, 2, 2, 0]);
+}
+
+#[test]
 fn a_rate_probe_is_not_aggregated() {
     let mut medium = Medium::new(&scenario("40 dB"), 1, Instant::ZERO).expect("a medium");
     for number in 0..9 {

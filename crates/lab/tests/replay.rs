@@ -71,7 +71,7 @@ fn write_command(text: &mut String, at: Instant, command: &Command) {
     let at = ns(at);
     let _ = match command {
         Command::Alarm(alarm) => writeln!(text, "{at} alarm at {}", ns(*alarm)),
-        Command::Deliver { radio, cookie, receivers, signal, rate } => {
+        Command::Deliver { radio, cookie, receivers, signal, rate, .. } => {
             let rate = chain(&[*rate, Step::NONE, Step::NONE, Step::NONE]);
             writeln!(
                 text,

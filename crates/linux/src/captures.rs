@@ -1,4 +1,4 @@
-//! What arrives at an interface, with the kernel's receive stamps: frames of a monitor interface, or IP packets of another.
+//! Packets that arrive at an interface, with the kernel's receive stamps: frames of a monitor interface, or IP packets of another.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -61,4 +61,21 @@ mod tests {
             |sequence| monitor.observe(Instant::ZERO, None, sequence, ByteCount::new(1500), None).sequence;
         assert_eq!([4094, 4095, 1, 0, 4093, 2].map(&mut next), [4094, 4095, 4097, 4096, 4093, 4098]);
     }
+
+    #[test]
+    fn mpdus_of_one_ppdu_have_the_stamp_of_the_first() {
+        let mut monitor = Monitor::default();
+        let at = |micros| Instant::ZERO + airbound_units::Span::from_micros(micros);
+        let frames = [
+            (10, Some(Ppdu::Aggregate(7))),
+            (200, Some(Ppdu::Aggregate(7))),
+            (390, Some(Ppdu::Aggregate(8))),
+            (580, None),
+            (700, None),
+            (900, Some(Ppdu::At(at(1)))),
+        ];
+        let stamps =
+            frames.map(|(micros, ppdu)| monitor.observe(at(micros), ppdu, 0, ByteCount::ZERO, None).at);
+        assert_eq!(stamps, [10, 10, 390, 580, 700, 900].map(at));
+    }
 }

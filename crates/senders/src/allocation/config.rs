@@ -49,8 +49,8 @@ pub enum Stamps {
     /// Timestamps of a card: equal for all packets of a frame.
     #[default]
     Exact,
-    /// Timestamps of a kernel, taken behind the reordering buffer: close together for packets of a frame. A gap above 100 us begins a
-    /// frame; the data may raise this threshold by the airtime of a usual frame at most.
+    /// Timestamps of a kernel, taken behind the reordering buffer: close together for packets of a frame. A gap above 100 us and
+    /// the packet's airtime begins a frame; the data may raise this threshold up to the airtime of a usual frame.
     Jittered,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! A card gives all packets of a frame the same timestamp. A kernel stamps each packet when it handles it: later by some jitter, and
 //! never before the previous one. Most gaps within frames are then a few microseconds, and those between frames above a floor. The
-//! threshold is this floor, unless many gaps within frames exceed it, as where each packet is handed over when it ends: then it lies in
-//! the valley between both heaps of gaps, and at most as high as the airtime of a usual frame and the floor, since both lie between two
-//! frames.
+//! threshold is this floor and the airtime of the packet, unless many gaps within frames exceed it: then it lies in the valley between
+//! both heaps of gaps, and at most as high as the airtime of a usual frame, which no gap between two frames falls below. With the packet's
+//! airtime frames are found where each packet is handed over as it ends, too, while the frame goes on.
 
 use airbound_units::{Instant, Span};
 
@@ -36,8 +36,9 @@ pub struct Grouping {
     above: u32,
     since_learnt: u32,
     threshold: Span,
-    /// Airtime of the payload of a usual frame.
+    /// Airtime of the payload of a usual frame, and of the last packet.
     airtime: Span,
+    packet: Span,
 }
 
 impl Grouping {
@@ -52,6 +53,7 @@ impl Grouping {
             since_learnt: 0,
             threshold: FLOOR,
             airtime: Span::ZERO,
+            packet: Span::ZERO,
         }
     }
 
@@ -60,11 +62,11 @@ impl Grouping {
     pub fn threshold(&self) -> Span {
         match self.stamps {
             Stamps::Exact => Span::ZERO,
-            Stamps::Jittered => self.threshold.min(self.airtime + FLOOR),
+            Stamps::Jittered => self.threshold.min(self.airtime).max(FLOOR + self.packet),
         }
     }
 
-    /// Sets the airtime of the payload of a usual frame, by which the threshold rises above 100 us at most; zero before the first call.
+    /// Sets the airtime of the payload of a usual frame, above which gaps do not raise the threshold; zero before the first call.
     pub const fn set_airtime(&mut self, airtime: Span) {
         self.airtime = airtime;
     }
@@ -81,9 +83,10 @@ impl Grouping {
         later.since(earlier) <= self.threshold()
     }
 
-    /// Takes the timestamp of the next packet. Returns whether it is the first of a frame. A stamp somewhat before the last counts as
-    /// equal; one far before it shows that the clock was set, and begins a frame.
-    pub fn begins_frame(&mut self, at: Instant) -> bool {
+    /// Takes the timestamp of the next packet and the airtime of its payload, zero where it is unknown. Returns whether it is the first of
+    /// a frame. A stamp somewhat before the last counts as equal; one far before it shows that the clock was set, and begins a frame.
+    pub fn begins_frame(&mut self, at: Instant, packet: Span) -> bool {
+        self.packet = packet;
         let Some(last) = self.last else {
             self.last = Some(at);
             return true;
@@ -177,7 +180,7 @@ mod tests {
             for _ in 0..size {
                 let late = if stamps == Stamps::Exact { 0.0 } else { jitter * unit() };
                 last = last.max(Instant::ZERO + Span::from_secs_f64((begin + late) / 1e6));
-                if grouping.begins_frame(last) && frame >= 1000 {
+                if grouping.begins_frame(last, Span::from_micros(12)) && frame >= 1000 {
                     frames += 1;
                 }
             }
@@ -214,38 +217,52 @@ mod tests {
     }
 
     #[test]
+    fn packets_handed_over_as_they_end_are_of_one_frame() {
+        let mut grouping = Grouping::new(Stamps::Jittered);
+        let (mut frames, mut at) = (0, 0.0);
+        // At 65 Mb/s 1500 B take 184.6 us, 189 with their headers; between two frames are 104 us and more.
+        for packet in 0..280 {
+            at += if packet % 28 == 0 { 104.0 + 189.0 } else { 189.0 };
+            let begins = grouping
+                .begins_frame(Instant::ZERO + Span::from_secs_f64(at / 1e6), Span::from_nanos(184_600));
+            frames += u32::from(begins);
+        }
+        assert_eq!(frames, 10);
+    }
+
+    #[test]
     fn without_an_airtime_the_threshold_stays() {
         let mut grouping = Grouping::new(Stamps::Jittered);
         let mut unit = draws();
         let mut at = 0.0;
         for packet in 0..10_000 {
             at += if packet % 16 == 0 { 5000.0 } else { 250.0 * unit() };
-            grouping.begins_frame(Instant::ZERO + Span::from_secs_f64(at / 1e6));
+            grouping.begins_frame(Instant::ZERO + Span::from_secs_f64(at / 1e6), Span::ZERO);
         }
         assert_eq!(grouping.threshold(), FLOOR);
         grouping.set_airtime(Span::from_millis(1));
         assert!(grouping.threshold() > Span::from_micros(240), "{:?}", grouping.threshold());
-        grouping.set_airtime(Span::from_micros(100));
+        grouping.set_airtime(Span::from_micros(200));
         assert_eq!(grouping.threshold(), Span::from_micros(200));
     }
 
     #[test]
     fn stamps_that_run_backwards_are_of_the_same_frame() {
         let mut grouping = Grouping::new(Stamps::Exact);
-        assert!(grouping.begins_frame(Instant::from_nanos(5)));
-        assert!(!grouping.begins_frame(Instant::from_nanos(3)));
-        assert!(!grouping.begins_frame(Instant::from_nanos(5)));
-        assert!(grouping.begins_frame(Instant::from_nanos(6)));
+        assert!(grouping.begins_frame(Instant::from_nanos(5), Span::ZERO));
+        assert!(!grouping.begins_frame(Instant::from_nanos(3), Span::ZERO));
+        assert!(!grouping.begins_frame(Instant::from_nanos(5), Span::ZERO));
+        assert!(grouping.begins_frame(Instant::from_nanos(6), Span::ZERO));
     }
 
     #[test]
     fn a_clock_set_back_begins_a_frame() {
         for stamps in [Stamps::Exact, Stamps::Jittered] {
             let mut grouping = Grouping::new(stamps);
-            grouping.begins_frame(Instant::ZERO + Span::from_secs(3600));
-            assert!(grouping.begins_frame(Instant::ZERO + Span::from_secs(1)));
-            assert!(!grouping.begins_frame(Instant::ZERO + Span::from_secs(1)));
-            assert!(grouping.begins_frame(Instant::ZERO + Span::from_millis(1001)));
+            grouping.begins_frame(Instant::ZERO + Span::from_secs(3600), Span::ZERO);
+            assert!(grouping.begins_frame(Instant::ZERO + Span::from_secs(1), Span::ZERO));
+            assert!(!grouping.begins_frame(Instant::ZERO + Span::from_secs(1), Span::ZERO));
+            assert!(grouping.begins_frame(Instant::ZERO + Span::from_millis(1001), Span::ZERO));
         }
     }
 }

@@ -196,7 +196,9 @@ impl FrameSensor {
         self.reordered += u64::from(!is_new && !is_repeat);
         let mut settled = None;
         let full = self.open.is_none_or(|frame| frame.received >= LARGEST_FRAME);
-        if self.grouping.begins_frame(packet.at) || full {
+        let rate = packet.rate.filter(|rate| !rate.is_zero());
+        let airtime = rate.map_or(Span::ZERO, |rate| rate.time_for(payload));
+        if self.grouping.begins_frame(packet.at, airtime) || full {
             settled = self.close();
             let (came, unassigned) = std::mem::take(&mut self.unassigned);
             let companions = if self.grouping.joins(came, packet.at) { unassigned } else { 0 };

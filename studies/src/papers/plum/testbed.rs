@@ -51,13 +51,19 @@ fn seen(outcomes: &[Outcome]) -> Seen {
 
 /// Cells of the table: largest bitrate of a camera, air, policy; the judged pair first.
 fn settings(effort: Effort) -> Vec<[&'static str; 3]> {
-    let air = RUNS.names("b-air", effort);
-    let pairs = |camera, policy: &'static str| air.iter().map(move |air| [camera, *air, policy]);
-    let mut all: Vec<_> = pairs("30", "rho 0, 30").collect();
-    all.extend(pairs("10", "rho 0, 10"));
-    // The slowest link, where the floor decides.
-    all.extend(air.last().map(|air| ["30", *air, "rho 0 without a floor, 30"]));
-    all.push(["30", air[0], "rho 0.5, 30"]);
+    let (slow, fast): (Vec<_>, Vec<_>) = RUNS
+        .names("b-air", effort)
+        .into_iter()
+        .partition(|air| air.starts_with("MCS 1") || air.starts_with("MCS 2"));
+    let pairs = |air: &[&'static str], camera, policy| -> Vec<[&'static str; 3]> {
+        air.iter().map(|air| [camera, *air, policy]).collect()
+    };
+    let mut all = pairs(&slow, "3", "rho 0, 3");
+    all.extend(pairs(&fast, "30", "rho 0, 30"));
+    all.extend(pairs(&fast, "10", "rho 0, 10"));
+    // The slowest link of these, where the floor decides.
+    all.extend(fast.last().map(|air| ["30", *air, "rho 0 without a floor, 30"]));
+    all.extend(fast.first().map(|air| ["30", *air, "rho 0.5, 30"]));
     all
 }
 
