@@ -51,13 +51,16 @@ impl Network {
             let flow = &self.parts.flows[packet.flow.0 as usize];
             packet.to == flow.ends_at() && flow.endpoint.is_some_and(|id| self.is_callers(id))
         };
-        if first.asks || !descriptor.mpdus.iter().any(|mpdu| callers(&mpdu.packet)) {
-            return;
-        }
         let link = self.parts.tree.link(node, descriptor.station);
         let agreement = AgreementId::of(link, descriptor);
         let in_order = self.parts.transmitters[node.index()].block_ack[at.category.index()];
-        let mut buffer = self.recipients[agreement.index()].reorder.clone();
+        let buffer = &self.recipients[agreement.index()].reorder;
+        // Others' packets can fill the gap behind which a caller's wait.
+        let wait = in_order && buffer.next_release().is_some();
+        if first.asks || !(wait || descriptor.mpdus.iter().any(|mpdu| callers(&mpdu.packet))) {
+            return;
+        }
+        let mut buffer = buffer.clone();
         let reception = timing.reception();
         let sizes = descriptor.mpdus.iter().map(|mpdu| mpdu.size);
         let ends = mpdu_ends(sizes, descriptor.aggregated, descriptor.psdu);
