@@ -43,9 +43,11 @@ build: ## builds the programs airbound, airbound-studies and airbound-relay (tar
 install: ## builds the programs with optimisation at link time, and installs them into PREFIX/bin
 	@scripts/require.sh cargo linker crates
 	@scripts/first-build.sh install
-	$(CARGO) build --release $(LOCKED) $(PROGRAMS)
-	@install -d "$(PREFIX)/bin"
-	install -m 0755 target/release/airbound target/release/airbound-studies target/release/airbound-relay "$(PREFIX)/bin"
+	@set -e; room=airbound-room; scripts/require.sh openssl || { room=; \
+	    echo "install: goes on without airbound-room, which rooms, the allocator and bitrates of hosts need" >&2; }; \
+	  $(CARGO) build --release $(LOCKED) $(PROGRAMS) $${room:+--package airbound-room}; \
+	  install -d "$(PREFIX)/bin"; \
+	  for name in airbound airbound-studies airbound-relay $$room; do install -v -m 0755 target/release/$$name "$(PREFIX)/bin"; done
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "install: $(PREFIX)/bin is not on PATH";; esac
 
 test: ## runs the tests, documentation examples included; the room's are those of `make room-test`
@@ -109,9 +111,9 @@ fmt: ## formats all sources
 	$(CARGO) fmt --all
 
 deb: ## makes Debian packages of the programs, their debug information in files aside, and of libairbound (packaging/README.md)
-	@scripts/require.sh cargo linker crates
+	@scripts/require.sh cargo linker crates openssl
 	@scripts/first-build.sh deb
-	$(CARGO) build --profile dist $(LOCKED) --package airbound-cli --package airbound-studies --package airbound-relay --package airbound-capi
+	$(CARGO) build --profile dist $(LOCKED) $(PROGRAMS) --package airbound-room --package airbound-capi
 	@packaging/debian/build.sh target/dist target/debian
 	@packaging/debian/library.sh target/dist target/debian
 	@packaging/check.sh target/debian/airbound_*.deb

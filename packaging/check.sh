@@ -54,6 +54,25 @@ script() {
 }
 asked() { grep -qxF -- "$1" "$work/asked"; }
 
+# The room of the package serves its page, and its client is a package of npm.
+room() {
+    local line port found
+    mkfifo "$work/printed"
+    "$data/usr/bin/airbound" room --listen 127.0.0.1:0 >"$work/printed" 2>"$work/failed" &
+    local pid=$!
+    read -r -t 10 line <"$work/printed" || defect "airbound room prints no address: $(cat "$work/failed")"
+    port=$(sed -n 's#.*http://127.0.0.1:\([0-9]*\)/.*#\1#p' <<<"${line:-}")
+    for found in / /client.js; do
+        python3 -c 'import sys, urllib.request as get; sys.exit(len(get.urlopen(sys.argv[1], timeout=5).read()) < 1000)' "http://127.0.0.1:$port$found" ||
+            defect "airbound room does not serve $found"
+    done
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+    if command -v npm >/dev/null; then
+        (cd "$work" && npm pack --silent --offline "$data/usr/share/airbound/room-client" >/dev/null) || defect "npm does not pack the room's client"
+    fi
+}
+
 debian() {
     dpkg-deb -R "$package" "$work/all" || { defect "dpkg-deb cannot read it"; return; }
     control=$work/all/DEBIAN
@@ -61,11 +80,12 @@ debian() {
     control=$work/control data=$work/all
     dpkg-deb -c "$package" | awk '$2 != "root/root" { print $6; exit 1 }' >"$work/owned" || defect "$(cat "$work/owned") is not root's"
     local program unit path inode
-    for program in airbound airbound-studies airbound-relay; do
+    for program in airbound airbound-studies airbound-relay airbound-room; do
         has usr/bin/$program 755
         starts "$data/usr/bin/$program" "$(machine "$data/usr/bin/$program")"
     done
-    for path in etc/airbound/agent.toml etc/airbound/relay.toml etc/logrotate.d/airbound usr/share/doc/airbound/copyright; do
+    if [ "$(machine "$data/usr/bin/airbound-room")" = "$(machine "$(readlink -f "$(command -v bash)")")" ]; then room; fi
+    for path in usr/share/airbound/room-client/client.js etc/airbound/agent.toml etc/airbound/relay.toml etc/logrotate.d/airbound usr/share/doc/airbound/copyright; do
         has $path 644
     done
     for program in airbound airbound-relay; do

@@ -89,7 +89,7 @@ struct lab_command {
 	__u16 mpdus;
 	__u16 acked;
 	struct lab_rate rates[LAB_RATES];
-	__u32 pad2;
+	__u32 ampdu;	/* of a frame delivered: the number of its A-MPDU; 0: none */
 };
 
 static_assert(sizeof(struct lab_event) == 128);

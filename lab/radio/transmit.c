@@ -210,6 +210,14 @@ static void lab_receive(struct lab_radio *receiver, const struct sk_buff *frame,
 	status->freq = frequency;
 	status->band = band;
 	status->signal = command->signal;
+	/* The frame is delivered as it ends. */
+	status->mactime = ktime_to_us(ktime_get());
+	status->flag |= RX_FLAG_MACTIME_END;
+	if (command->ampdu) {
+		/* As ath9k_apply_ampdu_details (ath9k/recv.c), but for the last MPDU, which may be lost. */
+		status->flag |= RX_FLAG_AMPDU_DETAILS;
+		status->ampdu_reference = command->ampdu;
+	}
 	if (rate->flags & LAB_RATE_HT) {
 		status->encoding = RX_ENC_HT;
 		status->rate_idx = rate->index;

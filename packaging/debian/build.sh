@@ -13,7 +13,7 @@ architecture=$(dpkg --print-architecture)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$folder"
-for program in airbound airbound-studies airbound-relay; do
+for program in airbound airbound-studies airbound-relay airbound-room; do
     install -D -m 0755 "$build/$program" "$root/usr/bin/$program"
     objcopy --only-keep-debug "$build/$program" "$folder/$program.debug"
     strip --strip-unneeded "$root/usr/bin/$program"
@@ -37,6 +37,11 @@ gzip -9n "$shells"/man/man1/*.1
 for page in README.md CHANGELOG.md docs/*/*.md; do
     install -D -m 0644 "$page" "$root/usr/share/doc/airbound/${page#docs/}"
 done
+# The clients' part of a room, as an npm package, and the recipe of a container.
+for file in crates/room/page/client.js crates/room/page/client.d.ts crates/room/page/package.json; do
+    install -D -m 0644 "$file" "$root/usr/share/airbound/room-client/${file##*/}"
+done
+install -D -m 0644 packaging/Containerfile "$root/usr/share/doc/airbound/Containerfile"
 {
     cat packaging/debian/copyright
     # The text of the licence, in the form of the file.
@@ -45,7 +50,7 @@ done
 
 # Packages of the linked libraries, with their minimum versions.
 needs=$(cd "$root" && mkdir -p debian && touch debian/control &&
-    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies usr/bin/airbound-relay 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+    dpkg-shlibdeps -O --ignore-missing-info usr/bin/airbound usr/bin/airbound-studies usr/bin/airbound-relay usr/bin/airbound-room 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 rm -rf "$root/debian"
 
 mkdir -p "$root/DEBIAN"

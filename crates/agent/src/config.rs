@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::engine::{Engine, EngineConfig, Protected, WindowConfig};
 use crate::error::AgentError;
 use crate::expression::Expression;
+use crate::room::RoomSettings;
 
 pub use radios::Radio;
 
@@ -288,6 +289,8 @@ pub struct Config {
     pub journal: Option<PathBuf>,
     /// The longest time without a heartbeat: 200 ms to 10 s, default 700 ms.
     pub watchdog: Span,
+    /// The room that is told the sum of each station's channel.
+    pub room: Option<RoomSettings>,
     /// The rules, by priority: the first that matches applies.
     pub rules: Vec<Rule>,
 }
@@ -311,6 +314,7 @@ impl Default for Config {
             metrics: Metrics::default(),
             journal: None,
             watchdog: Span::from_millis(700),
+            room: None,
             rules: Vec::new(),
         }
     }
@@ -334,6 +338,9 @@ impl Config {
             let problem =
                 format!("mechanism applies to scheme wqm only; the scheme is {}", self.scheme.name());
             return Err(Wrong { key: "mechanism".to_owned(), problem });
+        }
+        if let Some(problem) = self.room.as_ref().and_then(|room| room.check().err()) {
+            return Err(Wrong { key: "room.address".to_owned(), problem });
         }
         for (place, rule) in self.rules.iter().enumerate() {
             if self.rules.iter().take(place).any(|other| other.name == rule.name) {

@@ -71,6 +71,13 @@ pub enum Event {
         /// The error.
         answer: String,
     },
+    /// What a room answers that is told of stations' links, where it changes.
+    Room {
+        /// Its address.
+        address: String,
+        /// Why it is not told; `None` while it is.
+        answer: Option<String>,
+    },
     /// Kernel notifications were lost: all state is read again.
     Overrun,
     /// The agent ended and released all held packets.
@@ -103,6 +110,10 @@ impl Event {
             Self::NoControl { .. } => {
                 "the control socket cannot be made; demands stay as configured".to_owned()
             }
+            Self::Room { answer: Some(_), .. } => {
+                "the room decides without the sums of channels; packets are held as before".to_owned()
+            }
+            Self::Room { .. } => "the room is told the sum of each station's channel".to_owned(),
             Self::Overrun => "a netlink socket overflowed".to_owned(),
             Self::Ended { reason, .. } => reason.clone(),
         }

@@ -14,6 +14,7 @@ pub mod journal;
 pub mod law;
 pub mod metrics;
 pub mod record;
+pub mod room;
 pub mod snapshot;
 pub mod status;
 pub mod supervise;

@@ -173,6 +173,8 @@ pub enum Command {
         signal: i8,
         /// The rate.
         rate: Step,
+        /// The number of its A-MPDU; 0: it came alone.
+        ampdu: u32,
     },
     /// A frame was acknowledged or given up.
     Done {
@@ -227,10 +229,11 @@ impl Command {
         let mut chain: &[Step] = &[];
         match self {
             Self::Alarm(at) => put(8, &at.as_nanos().to_ne_bytes()),
-            Self::Deliver { radio, cookie, receivers, signal, rate } => {
+            Self::Deliver { radio, cookie, receivers, signal, rate, ampdu } => {
                 put(0, &[1, *radio, 0, *signal as u8]);
                 put(4, &cookie.to_ne_bytes());
                 put(8, &receivers.to_ne_bytes());
+                put(44, &ampdu.to_ne_bytes());
                 chain = std::slice::from_ref(rate);
             }
             Self::Done { radio, cookie, acked, rates } => {

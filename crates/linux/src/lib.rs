@@ -9,7 +9,7 @@
 //! | [`completions`] | completed frames: eBPF, or counters where that is not available |
 //! | [`interface`], [`neighbours`], [`monitor`] | interfaces, stations of IP addresses, notifications of changes |
 //! | [`namespace`], [`tun`] | processes in networks of their own, the devices between them |
-//! | [`radiotap`] | frames that a monitor interface captured |
+//! | [`captures`], [`radiotap`] | what arrives at an interface, frames of a monitor interface |
 //! | [`segments`] | TCP segments that pass such a device as one packet |
 //! | [`internet`] | their way out |
 //! | [`udp`], [`qdisc`] | UDP in batches, with receive stamps and times of sending |
@@ -24,6 +24,7 @@
 
 mod address;
 mod bpf;
+pub mod captures;
 pub mod completions;
 mod error;
 pub mod forward;

@@ -68,6 +68,11 @@ impl Neighbours {
         self.stations.get(&ip).copied()
     }
 
+    /// The addresses of a station.
+    pub fn addresses(&self, station: MacAddress) -> impl Iterator<Item = IpAddr> {
+        self.stations.iter().filter(move |(_, other)| **other == station).map(|(ip, _)| *ip)
+    }
+
     /// Applies a change reported by [`crate::monitor`]; changes of other interfaces are ignored.
     pub fn apply(&mut self, change: &Neighbour) {
         if change.interface != self.interface {

@@ -35,6 +35,7 @@ const TSFT: usize = 0;
 const FLAGS: usize = 1;
 const RATE: usize = 2;
 const MCS: usize = 19;
+const AMPDU: usize = 20;
 const VHT: usize = 21;
 /// A further presence word follows.
 const EXTENDED: u32 = 1 << 31;
@@ -47,8 +48,10 @@ const CCMP: usize = 16;
 /// A captured data frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Captured {
-    /// The card's time of its PPDU, the same for all MPDUs of an aggregate; `None` where the driver gives none.
+    /// The card's time of it: of its PPDU, the same for all MPDUs, or of the MPDU, by driver; `None` where the driver gives none.
     pub at: Option<Instant>,
+    /// The number of its A-MPDU, the same for all MPDUs of it; `None` where the driver gives none, and for a frame that came alone.
+    pub aggregate: Option<u32>,
     /// Its PHY rate; `None` for formats other than legacy, HT and VHT.
     pub rate: Option<BitRate>,
     /// The receiver on the air.
@@ -82,7 +85,9 @@ pub fn captured(bytes: &[u8]) -> Option<Captured> {
     let legacy = || field(RATE).map(|field| BitRate::from_kbps(500 * u64::from(field[0])));
     let rate =
         field(MCS).and_then(ht).or_else(|| field(VHT).and_then(vht)).map(Rate::bit_rate).or_else(legacy);
-    data(frame, at, rate)
+    let aggregate = field(AMPDU).and_then(|field| field.first_chunk().copied()).map(u32::from_le_bytes);
+    let captured = data(frame, rate)?;
+    Some(Captured { at, aggregate, ..captured })
 }
 
 /// Returns the places of the fields of the first presence word.
@@ -129,7 +134,7 @@ fn vht(field: &[u8]) -> Option<Rate> {
 }
 
 /// Reads a data frame (802.11-2020 clause 9.3.2.1); `None` for other frames and for those without data.
-fn data(frame: &[u8], at: Option<Instant>, rate: Option<BitRate>) -> Option<Captured> {
+fn data(frame: &[u8], rate: Option<BitRate>) -> Option<Captured> {
     let [control, flags] = *frame.first_chunk()?;
     let is_data = control & 0x0c == 0x08 && control & 0x40 == 0;
     if !is_data {
@@ -146,7 +151,8 @@ fn data(frame: &[u8], at: Option<Instant>, rate: Option<BitRate>) -> Option<Capt
     }
     let sealed = if flags & 0x40 != 0 { CCMP } else { 0 };
     let payload = frame.len().checked_sub(body + sealed)?;
-    Some(Captured { at, rate, to, tid, sequence, payload: ByteCount::new(payload as u64) })
+    let payload = ByteCount::new(payload as u64);
+    Some(Captured { at: None, aggregate: None, rate, to, tid, sequence, payload })
 }
 
 #[cfg(test)]
@@ -179,7 +185,7 @@ mod tests {
         let found = captured(&bytes).expect("a data frame");
         // 1300 Mb/s: 234 subcarriers of 8 bits at 5/6 in 3.6 us, three times (table 21-40).
         assert_eq!(found.rate, Some(BitRate::from_mbps(1300)));
-        assert_eq!(found.at, Some(Instant::ZERO + Span::from_secs(1)));
+        assert_eq!((found.at, found.aggregate), (Some(Instant::ZERO + Span::from_secs(1)), Some(7)));
         assert_eq!((found.to.to_string().as_str(), found.tid), ("02:00:00:00:01:00", 5));
         assert_eq!((found.sequence, found.payload), (4095, ByteCount::new(10)));
     }

@@ -55,16 +55,19 @@ impl ReceiveBatch {
     /// The datagrams of the last call, in order.
     pub fn iter(&self) -> impl Iterator<Item = Received<'_>> {
         self.0.iter().filter_map(|datagram| Some((datagram.from?, datagram))).flat_map(|(from, datagram)| {
-            let stamp = datagram.stamp.map(|(seconds, nanos)| {
-                let seconds = u64::try_from(seconds).unwrap_or_default();
-                let nanos = u64::try_from(nanos).unwrap_or_default();
-                Instant::from_nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
-            });
+            let stamp = datagram.stamp.map(of_stamp);
             let size = datagram.segment.unwrap_or(datagram.bytes.len().max(1));
             let empty = datagram.bytes.is_empty().then_some(&[][..]);
             datagram.bytes.chunks(size).chain(empty).map(move |bytes| Received { from, bytes, stamp })
         })
     }
+}
+
+/// A stamp of the kernel, seconds and nanoseconds.
+pub(crate) fn of_stamp((seconds, nanos): (i64, i64)) -> Instant {
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    let nanos = u64::try_from(nanos).unwrap_or_default();
+    Instant::from_nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 impl AsFd for UdpSocket {

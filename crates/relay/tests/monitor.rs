@@ -1,7 +1,7 @@
 //! Sensing from captured frames: radiotap headers to aggregates to reports.
 
 use airbound_linux::radiotap::captured;
-use airbound_relay::protocol::Monitor;
+use airbound_relay::protocol::{Monitor, Ppdu};
 use airbound_senders::allocation::{FrameSensor, SensorConfig};
 use airbound_units::{BitRate, Instant, Span};
 
@@ -32,7 +32,8 @@ fn the_level_and_the_rate_are_those_of_the_captured_aggregates() {
             let bytes = mpdu(1_000_000 + 1000 * number, mpdu_number);
             let found = captured(&bytes).expect("a data frame");
             let at = found.at.expect("a time");
-            sensor.on_packet(&monitor.observe(at, found.sequence, found.payload, found.rate));
+            let ppdu = Some(Ppdu::At(at));
+            sensor.on_packet(&monitor.observe(at, ppdu, found.sequence, found.payload, found.rate));
         }
         sequence += count;
     }

@@ -50,6 +50,7 @@ pub struct Comparison {
     pub(crate) stations: Groups,
     /// The sentences of tests of the bottleneck and of advice.
     pub(crate) tried: Vec<String>,
+    pub(crate) next: Option<(String, String)>,
 }
 
 impl Comparison {
@@ -83,6 +84,7 @@ impl Comparison {
             flows: Groups::default(),
             stations: Groups::default(),
             tried: Vec::new(),
+            next: None,
         };
         let known = comparison.flow_names();
         let focus = match focus {
@@ -109,6 +111,12 @@ impl Comparison {
     pub fn with_remark(mut self, sentence: &str) -> Self {
         self.tried.push(sentence.to_owned());
         self
+    }
+
+    /// The same with a sentence on another thing to try, at the end of the page, that leads to an address.
+    #[must_use]
+    pub fn with_next(self, sentence: &str, address: &str) -> Self {
+        Self { next: Some((sentence.to_owned(), address.to_owned())), ..self }
     }
 
     /// The same with every member of a group on its own.

@@ -78,6 +78,7 @@ impl Comparison {
             subtitle: format!("{name}, {kind}: {}{seeds}", schemes.join(", ")),
             sentences: sentences.into_iter().chain(self.tried.clone()).collect(),
             chapters,
+            next: self.next.clone(),
         }
     }
 

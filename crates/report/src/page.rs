@@ -22,6 +22,8 @@ pub struct Page {
     pub sentences: Vec<String>,
     /// Its parts.
     pub chapters: Vec<Chapter>,
+    /// Another thing to try, below all parts: a sentence, and the address of its guide.
+    pub next: Option<(String, String)>,
 }
 
 /// A part of a page.
@@ -102,6 +104,7 @@ struct Shown<'a> {
     subtitle: &'a str,
     sentences: &'a [String],
     chapters: Vec<Section<'a>>,
+    next: &'a Option<(String, String)>,
     version: &'a str,
     style: &'a str,
     script: &'a str,
@@ -177,6 +180,7 @@ impl Page {
             subtitle: &self.subtitle,
             sentences: &self.sentences,
             chapters: sections.filter(|section| !section.is_empty()).collect(),
+            next: &self.next,
             version: env!("CARGO_PKG_VERSION"),
             style: include_str!("page/style.css"),
             script: include_str!("page/script.js"),

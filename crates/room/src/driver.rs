@@ -40,6 +40,8 @@ pub enum Request {
     Policy(RoomPolicy),
     /// Takes the rate in bit/s that both directions of a member's link have together; 0 for none.
     Channel(u16, u64),
+    /// The same of the only member at one of these addresses.
+    ChannelAt(Vec<IpAddr>, u64),
     /// Ends the room by a panic, as a defect would: for tests of the isolation of rooms.
     Panic,
 }
@@ -195,6 +197,9 @@ fn run(
                     let _ = reply.send(session.patch(Instant::now(), &token, tags.as_deref(), &fragment));
                 }
                 Ok(Request::Channel(member, sum)) => session.set_channel(Instant::now(), member, sum),
+                Ok(Request::ChannelAt(addresses, sum)) => {
+                    session.set_channel_at(Instant::now(), &addresses, sum);
+                }
                 Ok(Request::Policy(policy)) => session.set_policy(Instant::now(), policy),
                 Ok(Request::Panic) => panic!("a panic was asked for"),
                 Err(mpsc::TryRecvError::Empty) => break,

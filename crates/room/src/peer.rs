@@ -62,6 +62,11 @@ impl Meter {
     }
 }
 
+/// Fall of an estimate that shows a link with less than before.
+const FALL: f64 = 0.05;
+/// Time after the beginning of a new estimate in which what str0m reports is a mean with those before (`ESTIMATE_WINDOW` of its smoother, which its
+/// `reset` leaves as it is, 0.24.1): only its statistics have the new one.
+const MEAN: Duration = Duration::from_secs(3);
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
 /// One simulcast layer that a participant sends.
@@ -164,7 +169,13 @@ pub(crate) struct Peer {
     pub(crate) uplink: Gauge,
     /// The server's estimate of its downlink.
     pub(crate) downlink: Gauge,
-    /// Packets of its link were lost or waited in this interval.
+    /// The latest estimate of its downlink that is no mean, bit/s; 0 for none.
+    estimate: f64,
+    /// When the estimate was begun anew.
+    pub(crate) anew: Option<Instant>,
+    /// That estimate fell in this interval.
+    pub(crate) fell: bool,
+    /// Packets of its link were lost in this interval.
     pub(crate) trouble: bool,
     pub(crate) probe: Option<f64>,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
@@ -227,6 +238,9 @@ impl Peer {
             arrivals: Arrivals::new(),
             uplink: Gauge::default(),
             downlink: Gauge::default(),
+            estimate: 0.0,
+            anew: None,
+            fell: false,
             trouble: false,
             probe: None,
             rembs: BTreeMap::new(),
@@ -240,6 +254,16 @@ impl Peer {
             next_view: now,
             told: 0,
         }
+    }
+
+    /// Takes an estimate of its downlink that is no mean; whether it fell.
+    pub(crate) fn falls_to(&mut self, estimate: f64) -> bool {
+        std::mem::replace(&mut self.estimate, estimate) * (1.0 - FALL) > estimate
+    }
+
+    /// Whether its estimate was begun anew lately.
+    pub(crate) fn is_anew(&self, now: Instant) -> bool {
+        self.anew.is_some_and(|at| now.saturating_duration_since(at) <= MEAN)
     }
 
     /// Notes a section of the offer.

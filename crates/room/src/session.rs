@@ -1,8 +1,8 @@
 //! A room over WebRTC: the pure room of `airbound-senders`, carried out on connections of str0m. Without sockets, threads or a clock of its
 //! own: the caller passes datagrams and time, so that a test runs it in virtual time.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
@@ -196,6 +196,17 @@ impl Session {
         self.room.on_channel(when, ClientId(member), Some(channel).filter(|_| sum > 0));
     }
 
+    /// The same of the only member whose media come from one of these addresses; of none where several do, as behind one address translation.
+    pub fn set_channel_at(&mut self, now: Instant, addresses: &[IpAddr], sum: u64) {
+        let is_theirs =
+            |from: &SocketAddr| addresses.iter().any(|one| one.to_canonical() == from.ip().to_canonical());
+        let members = self.addresses.iter().filter(|(from, _)| is_theirs(from)).map(|(_, id)| *id);
+        let members: BTreeSet<ClientId> = members.collect();
+        if let (Some(member), 1) = (members.first(), members.len()) {
+            self.set_channel(now, member.0, sum);
+        }
+    }
+
     /// Removes a participant, whose seat can be taken again for a while, and says why.
     fn part(&mut self, id: ClientId, why: &str) {
         if let Some(peer) = self.peers.get(&id) {
@@ -345,8 +356,12 @@ impl Session {
                 Event::ChannelData(data) => self.on_message(id, &data.data),
                 Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
                 Event::PeerStats(stats) => {
-                    if let Some(peer) = self.peers.get_mut(&id) {
-                        peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
+                    let Some(peer) = self.peers.get_mut(&id) else { continue };
+                    peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
+                    let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
+                    peer.fell |= peer.falls_to(estimate);
+                    if peer.is_anew(self.now) {
+                        self.take_estimate(id, estimate, false);
                     }
                 }
                 Event::KeyframeRequest(request) => {
@@ -373,15 +388,23 @@ impl Session {
 
     /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client.
     fn on_estimate(&mut self, id: ClientId, kind: BweKind) {
-        let (now, when) = (self.now, self.when());
+        let now = self.now;
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
-            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) => (estimate.as_f64(), false),
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) if !peer.is_anew(now) => {
+                (estimate.as_f64(), false)
+            }
             (BweKind::Remb { estimate, mid }, Feedback::Remb) => {
                 (peer.sum_rembs(now, mid, estimate.as_f64()), true)
             }
             _ => return,
         };
+        self.take_estimate(id, estimate, remb);
+    }
+
+    fn take_estimate(&mut self, id: ClientId, estimate: f64, remb: bool) {
+        let when = self.when();
+        let Some(peer) = self.peers.get_mut(&id) else { return };
         // A client's estimate falls with what is sent, too.
         let sent = if remb { peer.sent.least() } else { peer.sent.rate() };
         let fell = peer.downlink.take(when, estimate, sent);

@@ -88,8 +88,23 @@ struct Choosing {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Telling {
-    member: u16,
+    /// Its number, or
+    member: Option<u16>,
+    /// the addresses of its station, as an access point knows them.
+    addresses: Option<Vec<IpAddr>>,
     sum: u64,
+}
+
+impl Telling {
+    /// What it asks of the room; `None` for what is not allowed.
+    fn ask(self) -> Option<Ask> {
+        match (self.member, self.addresses) {
+            _ if self.sum > MOST_RATE => None,
+            (Some(member), None) => Some(Ask::Channel(member, self.sum)),
+            (None, Some(addresses)) => Some(Ask::ChannelAt(addresses, self.sum)),
+            _ => None,
+        }
+    }
 }
 
 /// Bytes that nobody can guess.
@@ -239,13 +254,13 @@ impl Web {
             }),
             ("POST", "/channel") => self.with_room(request, Role::Host, |open, request| {
                 let told = serde_json::from_slice::<Telling>(&request.body).ok();
-                let Some(told) = told.filter(|told| told.sum <= MOST_RATE) else {
+                let Some(ask) = told.and_then(Telling::ask) else {
                     return Answer::refusal(
                         400,
-                        "a channel has the member's number, and the sum of both directions, 0 to 1 Tbit/s, in bit/s",
+                        "a channel has the member's number, or its addresses, and the sum of both directions, 0 to 1 Tbit/s, in bit/s",
                     );
                 };
-                open.handle.ask(Ask::Channel(told.member, told.sum));
+                open.handle.ask(ask);
                 Answer::new(204, "text/plain", "")
             }),
             // A page that closes can send no header: the resume token is what shows that the seat is its own.

@@ -1,5 +1,6 @@
 //! The tests of the room: one program, which links once.
 
+mod agent;
 mod allocator;
 mod bitrate;
 mod clients;

@@ -59,6 +59,13 @@ fn the_state_needs_a_token_and_the_policy_and_channels_a_host() {
     assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":1000000000001}"#), 400);
     assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":65536,"sum":1}"#), 400);
     assert_eq!(status("POST", "/channel", Some(&host), r#"{"member":0,"sum":-1}"#), 400);
+    let at = r#"{"addresses":["192.0.2.1","2001:db8::1"],"sum":20000000}"#;
+    assert_eq!(status("POST", "/channel", Some(&host), at), 204);
+    for wrong in
+        [r#"{"addresses":["here"],"sum":1}"#, r#"{"member":0,"addresses":[],"sum":1}"#, r#"{"sum":1}"#]
+    {
+        assert_eq!(status("POST", "/channel", Some(&host), wrong), 400, "{wrong}");
+    }
     assert_eq!(status("POST", "/join", Some(&guest), "{}"), 400);
     assert_eq!(status("GET", "/../etc/passwd", None, ""), 404);
 }

@@ -49,6 +49,21 @@ pub struct Flow {
     pub traffic: Traffic,
 }
 
+impl Flow {
+    /// Whether it is best effort, has a demand and needs at most `most`, as far as its rate is known.
+    #[must_use]
+    pub fn is_thin(&self, most: BitRate) -> bool {
+        let needs = match &self.traffic {
+            Traffic::Cbr(datagrams) | Traffic::Poisson(datagrams) => Some(datagrams.rate),
+            Traffic::Vr(stream) => Some(stream.rate),
+            Traffic::Rtc(stream) => Some(stream.rate),
+            Traffic::Voip => Some(BitRate::ZERO),
+            Traffic::Paced(_) | Traffic::Tcp(_) | Traffic::TcpShort(_) | Traffic::Replay(_) => None,
+        };
+        self.category == Category::Be && self.demand.is_some() && needs.is_some_and(|needs| needs <= most)
+    }
+}
+
 /// Direction of a flow's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

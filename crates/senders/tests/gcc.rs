@@ -107,9 +107,11 @@ fn a_spike_of_a_tenth_of_a_second_costs_little_and_not_for_long() {
 fn cross_traffic_is_made_room_for_and_its_end_is_noticed() {
     let path = Path { cross_traffic: Some((10.0, 30.0, mbps(2.0))), ..Path::of(mbps(4.0)) };
     let session = RtpSession::new(usual(), path).run(70.0);
-    let beside = session.target(15.0, 30.0);
-    assert!((1.2..2.2).contains(&beside), "{beside} Mb/s");
-    assert!(session.queue(15.0, 30.0) < 130.0, "{} ms", session.queue(15.0, 30.0));
+    // What arrives is known a second late, so the first decreases end near the share, with a queue that stands until it is overuse again:
+    // 0.3 s with an encoder that follows exactly. Four starts of Chromium 156: 1.8 to 2.1 Mb/s and 125 to 340 ms, gone after 3 to 6 s.
+    let (first, beside) = (session.target(12.0, 15.0), session.target(15.0, 30.0));
+    assert!((1.7..2.2).contains(&first) && (1.2..2.2).contains(&beside), "{first}, {beside} Mb/s");
+    assert!(session.queue(26.0, 30.0) < 60.0, "{} ms", session.queue(26.0, 30.0));
     assert!(session.target(60.0, 70.0) > 1.3 * beside, "{} Mb/s", session.target(60.0, 70.0));
 }
 
@@ -147,25 +149,22 @@ fn the_same_path_gives_the_same_rates() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn any_steady_path_is_filled_and_its_queue_stays_short(capacity in 0.3..8.0_f64, one_way in 2..100_u64) {
         let path = Path { one_way: Span::from_millis(one_way), ..Path::of(mbps(capacity)) };
         let session = RtpSession::new(usual(), path).run(120.0);
         let share = session.target(60.0, 120.0) / capacity;
-        prop_assert!((0.85..1.06).contains(&share), "{} of the capacity", share);
+        prop_assert!((0.8..1.06).contains(&share), "{} of the capacity", share);
         let queue = session.queue(60.0, 120.0);
         prop_assert!(queue < 100.0, "{} ms in a buffer of 500", queue);
     }
 
-    /// Beyond a fall to a quarter a full queue may stay: it fills before overuse is seen, a full queue has no gradient, and the loss-based
-    /// estimate does not fall below the throughput.
     #[test]
     fn any_two_steps_of_capacity_are_survived_without_standing_queue(
         rates in prop::array::uniform3(0.5..8.0_f64), one_way in 2..60_u64
     ) {
-        prop_assume!(rates.windows(2).all(|step| step[0] < 4.0 * step[1]));
         let path = Path { one_way: Span::from_millis(one_way), ..Path::of(mbps(rates[0])) };
         let path = path.then(20.0, mbps(rates[1])).then(50.0, mbps(rates[2]));
         let session = RtpSession::new(usual(), path).run(140.0);

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use airbound_control::queue::{AirboundConfig, QueueConfig};
 use airbound_control::rate::RateTables;
 use airbound_scenario::{self as scenario, Scenario, Scheme};
 use airbound_senders::allocation::AllocationConfig;
@@ -32,6 +33,14 @@ pub(crate) struct Blueprint<'a> {
 }
 
 impl Blueprint<'_> {
+    /// The configuration of the queue, if it is `airbound`.
+    pub(crate) fn airbound(&self) -> Option<Box<AirboundConfig>> {
+        match slot_config(&self.scheme.queue, "queue") {
+            Ok(QueueConfig::Airbound(queue)) => Some(queue),
+            _ => None,
+        }
+    }
+
     /// The rate allocation of the scheme, if the sender is one.
     pub(crate) fn allocation(&self) -> Result<Option<AllocationConfig>, BuildError> {
         self.scheme.sender.allocation().map_err(|reason| BuildError::Slot { slot: "sender", reason })

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use airbound_control::frame::{FlowId, StationId};
 use airbound_control::link::{BesideClassic, Composed, Law, LawConfig, LinkConfig, LowerQueue};
 use airbound_control::queue::{
-    AnyQueue, CustomQueue, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, QueueConfig, WqmConfig,
+    AnyQueue, CustomQueue, Fact, Fifo, FifoConfig, FqCodelAirtimeConfig, Limits, Queue, QueueConfig,
+    WqmConfig,
 };
 use airbound_control::rate::{AnyRate, Capabilities, CustomRate, RateConfig};
 use airbound_units::{ByteCount, Instant, Span};
@@ -444,7 +445,15 @@ impl Blueprint<'_> {
         {
             fifo.holds_in_flight |= path.queue_holds_in_flight;
         }
-        let queue = config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?;
+        let mut queue = config.build(seed_for(self.seed, Purpose::Queue, u64::from(node.0)))?;
+        if let QueueConfig::Airbound(airbound) = &config {
+            let weight = airbound.session_weight;
+            for (station, number) in self.scenario.stations.iter().zip(1..) {
+                if self.plugins.is_seated(&station.name) {
+                    queue.on(Instant::ZERO, Fact::Weight { station: StationId(number), weight });
+                }
+            }
+        }
         Ok((queue, link.returning_after(config.returns_after())))
     }
 

@@ -83,6 +83,8 @@ pub struct Plugins {
     gate: BTreeMap<String, Reach>,
     /// Flows that carry the packets of a session or of [`Live`](crate::Live).
     carried: BTreeSet<String>,
+    /// Stations with a client of a session.
+    seated: BTreeSet<String>,
 }
 
 impl Plugins {
@@ -110,6 +112,16 @@ impl Plugins {
     /// Makes the flow of this name carry packets of somebody who measures their latency, in place of its own traffic.
     pub(crate) fn carry(&mut self, flow: impl Into<String>) {
         self.carried.insert(flow.into());
+    }
+
+    /// Makes this station one with a client of a session.
+    pub(crate) fn seat(&mut self, station: impl Into<String>) {
+        self.seated.insert(station.into());
+    }
+
+    /// Whether this station has a client of a session.
+    pub(crate) fn is_seated(&self, station: &str) -> bool {
+        self.seated.contains(station)
     }
 
     /// Whether the flow of this name carries packets of somebody who measures their latency.

@@ -1,6 +1,7 @@
 //! The tests of the simulator: one program, which links once. A test that measures its process has a program of its own (`Cargo.toml`).
 
 mod aggregation;
+mod airbound;
 mod bulk;
 mod channel_statistics;
 mod chips;

@@ -209,6 +209,15 @@ impl Rate {
         })
     }
 
+    /// The rate that many MCS below it, with as many streams; the lowest of them at most.
+    #[must_use]
+    pub const fn lowered(self, steps: u8) -> Self {
+        let step = self.step.saturating_sub(steps);
+        let excluded =
+            matches!((self.format, self.width, step, self.streams), (Format::Vht, Width::Mhz80, 6, 3));
+        Self { step: if excluded { 5 } else { step }, ..self }
+    }
+
     /// The PPDU format.
     #[must_use]
     pub const fn format(self) -> Format {

@@ -333,3 +333,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn lowered_rates_are_valid_and_slower() {
+    let known: Vec<Rate> = every_rate();
+    for &rate in &known {
+        assert_eq!(rate.lowered(0), rate);
+        assert_eq!(rate.lowered(20).mcs_of_stream(), 0);
+        for steps in 1..=rate.mcs_of_stream() {
+            let lower = rate.lowered(steps);
+            assert!(known.contains(&lower), "{rate} less {steps} is {lower}");
+            assert!(lower.bit_rate() < rate.bit_rate(), "{rate} less {steps} is {lower}");
+        }
+    }
+}

@@ -263,6 +263,7 @@ impl Judgement {
                 Chapter { tables: self.tables(), ..chapter("Figures") },
                 Chapter { tables: self.meanings().to_vec(), ..chapter("Lines and channels") },
             ],
+            ..Page::default()
         };
         Ok(page.to_html()?)
     }

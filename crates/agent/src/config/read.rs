@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::{CompletionSource, Config, LawSettings, Mechanism, Metrics, Plane, Rule, Scheme, Wrong};
 use crate::engine::WindowConfig;
 use crate::error::AgentError;
+use crate::room::RoomSettings;
 
 /// A latency demand of the packets that match.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -109,6 +110,7 @@ struct Written {
     metrics: Metrics,
     journal: Option<PathBuf>,
     watchdog: Span,
+    room: Option<RoomSettings>,
     protect: Vec<WrittenRule>,
 }
 
@@ -131,6 +133,7 @@ impl Default for Written {
             metrics: config.metrics,
             journal: None,
             watchdog: config.watchdog,
+            room: None,
             protect: Vec::new(),
         }
     }
@@ -215,6 +218,7 @@ impl<'a> Source<'a> {
             metrics: written.metrics,
             journal: written.journal,
             watchdog: written.watchdog,
+            room: written.room,
             rules,
         })
     }
@@ -410,6 +414,9 @@ mod tests {
             refusal("\nscheme = \"pie\"\nqueue.kind = \"fifo\"")
                 .starts_with("agent.toml:3: queue.kind is fifo")
         );
+        let room = "[room]\naddress = \"203.0.113.5:80\"\ntoken-file = \"/token\"";
+        assert!(refusal(room).starts_with("agent.toml:2: room.address is 203.0.113.5:80; allowed are"));
+        assert!(refusal("[room]\naddress = \"127.0.0.1:80\"").contains("missing field `token-file`"));
         assert!(refusal("metrics = \"here\"").contains("metrics is \"here\"; allowed are an address"));
         assert!(refusal("scheme = ").starts_with("agent.toml:1: "));
         assert!(refusal("completions = \"guessed\"").contains("unknown variant `guessed`"));

@@ -13,6 +13,7 @@ use std::time::Duration;
 use airbound_agent::config::{Config, Metrics, Rule};
 use airbound_agent::control;
 use airbound_agent::datapath::{Callbacks, Plan, Process};
+use airbound_agent::journal::Journal;
 use airbound_agent::supervise::{Ended, Heartbeat, announce_end, supervise};
 use airbound_agent::timeline::Timeline;
 use airbound_agent::{AgentError, datapath, http, status};
@@ -233,6 +234,8 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
         config.radio.as_ref().map_or_else(|| folder.clone(), |radio| folder.join(&radio.name))
     };
     let record = run.record.as_ref().map(own_folder);
+    let (room, journal) = (config.room.clone(), config.journal.clone());
+    let radio = config.radio.as_ref().map(|radio| radio.name.clone());
     let plan = Plan::new(config)?;
     // Held until this process ends.
     let _only = datapath::only_agent_of(plan.radio(), Process::Holds)?;
@@ -247,6 +250,10 @@ fn work(run: &AgentRun) -> Result<(), CliError> {
     let mut opened = || {
         // Ctrl-C reaches the whole group; the parent tells when to end.
         interrupt::listen();
+        if let Some(settings) = &room {
+            let journal = Journal::open(journal.as_deref(), radio.as_deref())?;
+            airbound_agent::room::serve(settings, plan.interface_names().to_vec(), journal)?;
+        }
         let Metrics::At(address) = metrics else { return Ok(()) };
         let served = http::serve(address, shared.clone());
         served.map(drop).map_err(|error| {

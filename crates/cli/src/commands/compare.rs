@@ -56,6 +56,7 @@ pub(super) fn compare(compare: &Compare, verbosity: Verbosity) -> Result<(), Cli
         members: compare.effort.members,
         open: compare.open,
         more: (!compare.full).then(|| "--full".to_owned()),
+        next: None,
     };
     self::matrix(&opened, &matrix, shown, threads, &folder, verbosity)
 }
@@ -81,6 +82,8 @@ pub(super) struct Shown {
     pub(super) open: bool,
     /// The option or command that shows all, where several schemes are to fit a screen.
     pub(super) more: Option<String>,
+    /// Another thing to try, and the address of its guide.
+    pub(super) next: Option<(String, String)>,
 }
 
 /// The comparison for the terminal: of several schemes a screen, which names `more` for all, else all.
@@ -121,6 +124,10 @@ pub(super) fn matrix(
         let comparison = tried.why.iter().fold(finished.comparison, Comparison::with_trial);
         let comparison = tried.attempts.iter().fold(comparison, Comparison::with_attempt);
         finished.comparison = tried.alike.iter().fold(comparison, Comparison::with_alike);
+        write_report(&finished.comparison, &report)?;
+    }
+    if let Some((sentence, address)) = &shown.next {
+        finished.comparison = finished.comparison.with_next(sentence, address);
         write_report(&finished.comparison, &report)?;
     }
     if shown.open {

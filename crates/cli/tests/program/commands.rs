@@ -1,5 +1,7 @@
 //! Every command does what its help says.
 
+use std::fs;
+
 use airbound_record::{Fate, PacketRow, TableReader};
 
 use crate::place::Place;
@@ -341,12 +343,19 @@ fn explain_follows_a_packet_over_relays() {
 #[test]
 fn demo_compares_and_reports() {
     let place = Place::new();
+    let guide = place.path("docs/use/room.md");
+    fs::create_dir_all(guide.parent().expect("a folder")).expect("folders");
+    fs::write(&guide, "# A room").expect("a guide");
     let text = place.succeed(&["demo"]);
     for word in ["fifo", "codel", "pie", "linux", "runs/demo/report.html"] {
         assert!(text.contains(word), "{word} in {text}");
     }
     let page = String::from_utf8(place.bytes("runs/demo/report.html")).expect("text");
     assert!(page.contains("<svg") && !page.contains("http://www.example"));
+    // The page leads to the room's guide, where there is one.
+    let linked = page.split("href=\"file://").nth(1).and_then(|rest| rest.split('"').next()).expect("a link");
+    assert_eq!(fs::read_to_string(linked).expect("the guide"), "# A room");
+    assert!(page.contains("airbound room --demo"));
 }
 
 #[test]

@@ -51,13 +51,14 @@ impl RateChain {
         self
     }
 
-    /// The chain from step `step` on, counted from 0; its last step at least.
+    /// The chain from step `step` on, counted from 0. Steps beyond its last are one MCS below each other.
     #[must_use]
     pub(crate) fn starting_at(mut self, step: u8) -> Self {
         let skipped = step.min(self.len.saturating_sub(1));
         self.steps.rotate_left(usize::from(skipped));
         self.len -= skipped;
         self.probe &= skipped == 0;
+        self.steps[0].rate = self.steps[0].rate.lowered(step - skipped);
         self
     }
 
@@ -145,11 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn a_later_step_begins_and_the_last_one_stays() {
+    fn a_later_step_begins_and_beyond_the_last_the_rate_falls() {
         let chain = RateChain { probe: true, ..chain_of(&[(7, 2), (3, 4), (1, 1)]) };
         assert_eq!(chain.starting_at(0), chain);
         assert_eq!(chain.starting_at(1), chain_of(&[(3, 4), (1, 1)]));
-        assert_eq!(chain.starting_at(9), chain_of(&[(1, 1)]));
+        assert_eq!(chain.starting_at(2), chain_of(&[(1, 1)]));
+        assert_eq!(chain.starting_at(3), chain_of(&[(0, 1)]));
+        assert_eq!(chain.starting_at(9), chain_of(&[(0, 1)]), "the lowest stays");
     }
 
     #[test]

@@ -248,6 +248,13 @@ pub enum Fact<'a, P> {
         /// Full-size packets in the longest aggregate at this rate.
         mpdus: u16,
     },
+    /// The airtime weight of a station relative to others (`NL80211_ATTR_AIRTIME_WEIGHT`); 256 until reported otherwise, 0 counts as 1.
+    Weight {
+        /// The peer.
+        station: StationId,
+        /// The weight.
+        weight: u16,
+    },
     /// The channel load since the last such fact, 0 to 1; `None` if the environment cannot measure it.
     ChannelLoad {
         /// Share of the time in which the channel was busy for any reason.

@@ -174,7 +174,14 @@ impl Medium {
         let rate = step_at(&first.rates, one.transmissions.saturating_sub(1));
         let receiver = radio_of(first.peer(), radios);
         let sizes: Vec<ByteCount> = one.mpdus.iter().map(|mpdu| mpdu.size).collect();
-        let ends = mpdu_ends(sizes.into_iter(), is_aggregated(&one.mpdus, ppdu.rate), ppdu.psdu);
+        let is_aggregated = is_aggregated(&one.mpdus, ppdu.rate);
+        let ends = mpdu_ends(sizes.into_iter(), is_aggregated, ppdu.psdu);
+        let ampdu = if is_aggregated {
+            self.ampdus = self.ampdus.wrapping_add(1).max(1);
+            self.ampdus
+        } else {
+            0
+        };
         let reception = timing.reception();
         for (place, (mpdu, end)) in one.mpdus.iter_mut().zip(ends).enumerate() {
             if !received.get(place) {
@@ -183,7 +190,7 @@ impl Medium {
             mpdu.received = reception.of(end);
             if let Some(receiver) = receiver {
                 let (cookie, receivers) = (mpdu.cookie, 1u64 << receiver);
-                let deliver = Command::Deliver { radio, cookie, receivers, signal, rate };
+                let deliver = Command::Deliver { radio, cookie, receivers, signal, rate, ampdu };
                 self.arrivals.push_back((mpdu.received, deliver));
             }
         }
@@ -302,7 +309,7 @@ impl Medium {
         let (radio, cookie) = (exchange.at.tx.0 as u8, mpdu.cookie);
         let (receivers, signal) = (!(1u64 << radio), self.signal(LinkQuality::Perfect));
         let (rate, rates) = (step_at(&mpdu.rates, 0), used(&mpdu.rates, 1));
-        self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate });
+        self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate, ampdu: 0 });
         self.commands.push(Command::Done { radio, cookie, acked: true, rates });
     }
 

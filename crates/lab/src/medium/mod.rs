@@ -106,6 +106,8 @@ pub struct Medium {
     /// The beacon on the air.
     beacon: Option<(Exchange, InHardware)>,
     txops: u64,
+    /// A-MPDUs so far; wraps, without 0.
+    ampdus: u32,
     /// Busy time of the channel, without that since `busy_since` if it is busy now.
     busy: Span,
     busy_since: Instant,
@@ -176,6 +178,7 @@ impl Medium {
             arrivals: VecDeque::new(),
             beacon: None,
             txops: 0,
+            ampdus: 0,
             busy: Span::ZERO,
             busy_since: now,
             next_survey: now + SURVEY,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use airbound_linux::privileges;
-use airbound_units::BitRate;
+use airbound_units::{BitRate, Span};
 use clap::{Args, Parser, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -41,6 +41,8 @@ pub(super) enum Command {
     Edge(EdgeOptions),
     /// Runs the client: on the station, in front of an application.
     Client(ClientOptions),
+    /// Prints the aggregation level of what arrives, by a monitor interface and by the kernel's stamps.
+    Sense(SenseOptions),
     /// Prints a line with a new key for a key file.
     Key(MakeKey),
     /// Prints a script that completes commands in a shell.
@@ -148,6 +150,30 @@ pub(super) struct MakeKey {
     /// Epoch of the key, 0 to 15: one more than that of the key it replaces
     #[arg(long, default_value_t = 0)]
     pub(super) epoch: u8,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  iw dev wlan0 interface add mon0 type monitor && ip link set mon0 up
+  airbound relay sense --interface wlan0 --monitor mon0 --for '10 s'
+
+Prints a line of JSON for each report of a sensor: `source` is monitor or kernel; `level` the mean packets of a frame, lost ones included; \
+`retransmitted` what came out of order, which the kernel's stamps do not show. The monitor interface is one of the card of --interface. \
+Needs the capability NET_RAW.")]
+pub(super) struct SenseOptions {
+    /// Wi-Fi interface that receives
+    #[arg(long, value_name = "NAME")]
+    pub(super) interface: String,
+    /// Monitor interface of the same card
+    #[arg(long, value_name = "NAME")]
+    pub(super) monitor: String,
+    /// Traffic identifier of the frames to sense, 0 to 7
+    #[arg(long, value_name = "TID", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=7))]
+    pub(super) tid: u8,
+    /// Time to sense [default: until a signal]
+    #[arg(long = "for", value_name = "TIME")]
+    pub(super) time: Option<Span>,
 }
 
 #[derive(Debug, Clone, Args)]

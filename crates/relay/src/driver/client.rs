@@ -22,7 +22,7 @@ const EDGE: u64 = 0;
 const APPLICATION: u64 = 1;
 
 /// Source of the PHY rate.
-enum Phy {
+pub(super) enum Phy {
     Unknown,
     Fixed(BitRate),
     Interface(Wireless, u32),
@@ -33,13 +33,17 @@ impl Phy {
         if let Some(rate) = options.phy_rate {
             return Ok(Self::Fixed(rate));
         }
-        let Some(name) = &options.interface else { return Ok(Self::Unknown) };
+        options.interface.as_deref().map_or(Ok(Self::Unknown), Self::of_interface)
+    }
+
+    /// The rate at which a Wi-Fi interface receives.
+    pub(super) fn of_interface(name: &str) -> Result<Self, RelayError> {
         let mut wireless = Wireless::open()?;
         let number = wireless.interface(name).map_err(|error| RelayError::Input(error.to_string()))?.index;
         Ok(Self::Interface(wireless, number))
     }
 
-    fn rate(&mut self) -> Option<BitRate> {
+    pub(super) fn rate(&mut self) -> Option<BitRate> {
         match self {
             Self::Unknown => None,
             Self::Fixed(rate) => Some(*rate),

@@ -7,6 +7,7 @@ mod error;
 mod journal;
 mod keys;
 mod metrics;
+mod sense;
 mod shell;
 mod times;
 mod turns;
@@ -41,6 +42,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match cli.command {
         Command::Edge(options) => edge::run(options),
         Command::Client(options) => client::run(options),
+        Command::Sense(options) => sense::run(&options),
         Command::Key(options) => make_key(&options),
         Command::Completions(options) => shell::completions(&options),
         Command::Man(options) => shell::man(&options),

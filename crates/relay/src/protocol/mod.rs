@@ -53,7 +53,7 @@ pub use hello::{Answer, HELLO_LENGTH, Hello};
 pub use key::{Key, KeyError, KeyId};
 pub use lane::ClientRow;
 pub use link::Transmit;
-pub use monitor::Monitor;
+pub use monitor::{Monitor, Ppdu};
 pub use mtu::{LARGEST_DATAGRAM, SMALLEST_DATAGRAM};
 pub use replay::{ReplayWindow, WINDOW};
 pub use wire::{HEADER, Header, Kind};

@@ -54,8 +54,10 @@ impl Session {
             self.room.on_layers(when, peer.id, &rates);
             let lately = |at: Instant| now.saturating_duration_since(at) <= TICK;
             let fell = |at: When| when.since(at).as_nanos() <= TICK.as_nanos() as u64;
-            let fell = [peer.downlink.fell(), peer.uplink.fell()].into_iter().flatten().any(fell);
-            let waits = fell || peer.arrivals.full().is_some_and(lately);
+            // What the room itself estimates falls in the mean later than it does.
+            let told = peer.downlink.fell().filter(|_| peer.feedback == Feedback::Remb);
+            let fell = [told, peer.uplink.fell()].into_iter().flatten().any(fell);
+            let waits = std::mem::take(&mut peer.fell) || fell || peer.arrivals.full().is_some_and(lately);
             let lost = std::mem::take(&mut peer.trouble);
             self.room.on_path(when, peer.id, waits || lost);
             if lost && peer.sound.rate() > 0.0 {
@@ -71,12 +73,13 @@ impl Session {
                 let full = full.is_some_and(|at| now.saturating_duration_since(at) < CONTRADICTS);
                 let doubtful = full && own.is_some_and(|own| claim > own * DOUBTFUL);
                 let most = own.filter(|_| doubtful).unwrap_or((received * CLAIM).max(300e3));
-                let claim = claim.min(most).max(received);
+                let claim = claim.min(most);
                 if !doubtful {
+                    // Not what arrives above it: that varies, which would look like falls of an estimate.
                     peer.uplink.take(when, claim, received);
                 }
                 let kind = if doubtful { EstimateKind::AtLeast } else { peer.uplink.kind(when, received) };
-                let rate = BitRate::from_bps_f64(claim);
+                let rate = BitRate::from_bps_f64(claim.max(received));
                 self.room.on_uplink(when, peer.id, Estimate { rate, kind, at: when });
             }
         }
@@ -210,7 +213,11 @@ impl Session {
                         Some(peer) if peer.feedback == Feedback::Remb => {
                             peer.trial = peer.trial.max(rate.as_bps() as f64);
                         }
-                        _ => self.mutate(member, |rtc| rtc.bwe().reset(Bitrate::bps(rate.as_bps()))),
+                        Some(peer) => {
+                            peer.anew = Some(self.now);
+                            self.mutate(member, |rtc| rtc.bwe().reset(Bitrate::bps(rate.as_bps())));
+                        }
+                        None => {}
                     }
                     let name = self.name(member).to_owned();
                     self.note(format!(

@@ -77,6 +77,9 @@ impl Session {
             "codec": peer.video.map(|_| peer.codec.to_string()),
             "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
         });
+        if let Some(channel) = self.room.channel(id) {
+            member["channel"] = json!(channel.sum.as_bps());
+        }
         if let Some(layers) = peer.taken {
             member["up"]["layers"] = json!(layers);
         }

@@ -242,6 +242,7 @@ impl Standings {
             subtitle: self.subtitle(),
             sentences: self.sentences(),
             chapters,
+            ..Page::default()
         };
         Ok(page.to_html()?)
     }

@@ -71,7 +71,9 @@ impl BottleneckDetector {
             return self.judgement;
         }
         self.starved = arrived < LESS * sent;
-        let short = self.starved || lost > OVERFLOW;
+        // A queue that drains loses packets of an earlier rate.
+        let drains = LESS * arrived > sent;
+        let short = self.starved || lost > OVERFLOW && !drains;
         self.short = if short { self.short.saturating_add(1) } else { 0 };
         let vote = if level >= CLEARLY_BELOW * target {
             Bottleneck::Wlan
@@ -88,5 +90,25 @@ impl BottleneckDetector {
             self.judgement = vote;
         }
         self.judgement
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a station is short after four slots with these arrivals of what was sent, 2 % lost in a queue.
+    fn is_short(arrived: [f64; 4], sent: [f64; 4]) -> bool {
+        let mut detector = BottleneckDetector::new();
+        for (arrived, sent) in arrived.into_iter().zip(sent) {
+            detector.on_slot(20.0, 32.0, arrived, sent, 0.02);
+        }
+        detector.is_short()
+    }
+
+    #[test]
+    fn losses_of_a_queue_that_drains_say_nothing_about_the_present_rate() {
+        assert!(is_short([9.8; 4], [10.0; 4]), "its queue overflows");
+        assert!(!is_short([20.0, 10.0, 1.0, 0.07], [10.0, 1.0, 0.02, 0.02]), "the rate has fallen");
     }
 }

@@ -50,7 +50,7 @@ pub enum Stamps {
     #[default]
     Exact,
     /// Timestamps of a kernel, taken behind the reordering buffer: close together for packets of a frame. A gap above 100 us begins a
-    /// frame; the data may raise this threshold up to the airtime of a usual frame.
+    /// frame; the data may raise this threshold by the airtime of a usual frame at most.
     Jittered,
 }
 

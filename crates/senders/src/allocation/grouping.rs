@@ -2,8 +2,9 @@
 //!
 //! A card gives all packets of a frame the same timestamp. A kernel stamps each packet when it handles it: later by some jitter, and
 //! never before the previous one. Most gaps within frames are then a few microseconds, and those between frames above a floor. The
-//! threshold is this floor, unless many gaps within frames exceed it: then it lies in the valley between both heaps of gaps, and at
-//! most as high as the airtime of a usual frame, which no gap between two frames falls below.
+//! threshold is this floor, unless many gaps within frames exceed it, as where each packet is handed over when it ends: then it lies in
+//! the valley between both heaps of gaps, and at most as high as the airtime of a usual frame and the floor, since both lie between two
+//! frames.
 
 use airbound_units::{Instant, Span};
 
@@ -59,12 +60,11 @@ impl Grouping {
     pub fn threshold(&self) -> Span {
         match self.stamps {
             Stamps::Exact => Span::ZERO,
-            Stamps::Jittered => self.threshold.min(self.airtime.max(FLOOR)),
+            Stamps::Jittered => self.threshold.min(self.airtime + FLOOR),
         }
     }
 
-    /// Sets the airtime of the payload of a usual frame, above which the threshold does not rise: zero, as before the first call,
-    /// leaves it at 100 us.
+    /// Sets the airtime of the payload of a usual frame, by which the threshold rises above 100 us at most; zero before the first call.
     pub const fn set_airtime(&mut self, airtime: Span) {
         self.airtime = airtime;
     }
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(grouping.threshold(), FLOOR);
         grouping.set_airtime(Span::from_millis(1));
         assert!(grouping.threshold() > Span::from_micros(240), "{:?}", grouping.threshold());
-        grouping.set_airtime(Span::from_micros(200));
+        grouping.set_airtime(Span::from_micros(100));
         assert_eq!(grouping.threshold(), Span::from_micros(200));
     }
 

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use airbound_control::queue::QueueConfig;
 use airbound_senders::allocation::RateAllocator;
 
-use crate::blueprint::{Blueprint, slot_config};
+use crate::blueprint::Blueprint;
 use crate::endpoint::allocation::{Downlink, Uplink};
 use crate::error::BuildError;
 use crate::flow::{Direction, Flow};
@@ -30,7 +29,7 @@ impl Blueprint<'_> {
         if let (Some(size), false) = (paced.max(), self.scheme.sender.parameters().contains_key("packet")) {
             config.packet = size;
         }
-        if let Ok(QueueConfig::Airbound(queue)) = slot_config(&self.scheme.queue, "queue") {
+        if let Some(queue) = self.airbound() {
             config.longest = queue.left(self.scenario.flows.iter().any(|flow| flow.demand.is_some()));
         }
         let refused = |reason: String| Err(BuildError::Slot { slot: "sender", reason });

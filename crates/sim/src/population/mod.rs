@@ -26,6 +26,7 @@ use crate::topology::Tree;
 use airbound_random::{Purpose, Stream, seed_for};
 use airbound_scenario::{self as scenario, Load, RtcStream, Traffic, Transport, WireWay};
 use airbound_traffic::{Application, Rhythm, Schedule, Source, UDP_HEADERS};
+use airbound_wifi::edca::Category;
 use rtp::{Opening, open};
 
 /// Load of a contending network as a share of its PHY rate: it is saturated below.
@@ -57,6 +58,7 @@ impl Population {
             meters: Vec::new(),
         };
         let scenario = blueprint.scenario;
+        let thin = blueprint.airbound().map(|queue| queue.thin);
         // The flows of the scenario come first, so that they keep the scenario's numbers.
         for (index, flow) in scenario.flows.iter().enumerate() {
             let station =
@@ -71,7 +73,12 @@ impl Population {
                     scenario::Direction::Down => Direction::Down,
                     scenario::Direction::Up => Direction::Up,
                 },
-                category: flow.category,
+                category: match thin {
+                    Some(most) if flow.direction == scenario::Direction::Down && flow.is_thin(most) => {
+                        Category::Vi
+                    }
+                    _ => flow.category,
+                },
                 endpoint: None,
                 is_sensed: false,
                 is_shaped: false,

@@ -112,6 +112,7 @@ impl SessionRun {
                 clients[..on_air].iter().for_each(|client| {
                     plugins.carry(client.up());
                     plugins.carry(client.down());
+                    client.flows().into_iter().for_each(|flow| plugins.seat(flow.station));
                 });
                 let carrying = Scenario { flows, session: None, ..scenario.clone() };
                 let seed = seed_for(seed, Purpose::Session, 2 << 32);

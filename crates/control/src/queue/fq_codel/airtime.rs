@@ -193,11 +193,6 @@ impl<P: Payload> FqCodelAirtime<P> {
         })
     }
 
-    /// Sets the airtime weight of a station relative to others (`NL80211_ATTR_AIRTIME_WEIGHT`); 256 by default, 0 counts as 1.
-    pub fn set_weight(&mut self, station: StationId, weight: u16) {
-        self.stations.set_weight(station, weight);
-    }
-
     /// Backlog of one station.
     pub fn backlog_of(&self, station: StationId, category: Category) -> Backlog {
         self.flows.backlog_of(owner(station, category))
@@ -372,6 +367,7 @@ impl<P: Payload> Queue<P> for FqCodelAirtime<P> {
             Fact::Airtime { station, category, airtime, direction } => {
                 self.on_airtime(station, category, airtime, direction);
             }
+            Fact::Weight { station, weight } => self.stations.set_weight(station, weight),
             Fact::Throughput { station, throughput } => self.on_expected_throughput(station, throughput),
             _ => {}
         }
@@ -449,7 +445,7 @@ mod tests {
     #[test]
     fn weights_share_the_airtime() {
         let mut queue = queue(without_limit());
-        queue.set_weight(StationId(1), 768);
+        queue.on(Instant::ZERO, Fact::Weight { station: StationId(1), weight: 768 });
         let airtime = shares(&mut queue, &[100, 300, 50], 30_000);
         let ratio = airtime[1] as f64 / airtime[0] as f64;
         assert!((2.99..3.01).contains(&ratio), "{airtime:?}");

@@ -37,7 +37,9 @@ pub(super) struct Watched {
     doubled: u32,
     /// Nothing was decided yet: the first decision holds at once.
     first: bool,
-    /// A fault of the link is over: the next step up, which it had taken away, holds at once.
+    /// The highest layer that was taken away, until it is back.
+    lost: Option<u8>,
+    /// A fault of the link is over: steps up to what it had taken away hold at once.
     returns: bool,
 }
 
@@ -53,7 +55,8 @@ pub(super) enum Step {
 
 impl Watched {
     const fn new(view: Viewing) -> Self {
-        Self { view, current: None, fits_since: None, raised: None, doubled: 0, first: true, returns: false }
+        let (current, fits_since, raised, lost) = (None, None, None, None);
+        Self { view, current, fits_since, raised, doubled: 0, first: true, lost, returns: false }
     }
 
     fn dwell(&self, config: &RoomConfig) -> Span {
@@ -77,14 +80,19 @@ impl Watched {
         if target < self.current {
             let soon = self.raised.is_some_and(|at| now.since(at) < config.longest_dwell);
             self.doubled = if soon { (self.doubled + 1).min(MOST_DOUBLED) } else { 0 };
+            self.lost = self.lost.max(self.current);
             (self.current, self.fits_since, self.returns) = (target, None, false);
             return Some(Step::Lowered);
         }
         let since = *self.fits_since.get_or_insert(now);
-        if !first && !self.returns && now.since(since) < self.dwell(config) {
+        let returns = self.returns && target <= self.lost;
+        if !first && !returns && now.since(since) < self.dwell(config) {
             return None;
         }
-        (self.current, self.fits_since, self.raised, self.returns) = (target, None, Some(now), false);
+        if target >= self.lost {
+            (self.lost, self.returns) = (None, false);
+        }
+        (self.current, self.fits_since, self.raised) = (target, None, Some(now));
         Some(Step::Raised)
     }
 }
@@ -178,5 +186,26 @@ impl Member {
 impl Watched {
     pub(super) fn wish(&self, rates: [u64; MOST_LAYERS], paused: bool) -> Wish {
         Wish { source: self.view.source, rates, largest: self.view.largest, current: self.current, paused }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_fault_took_away_comes_back_step_by_step_without_a_dwell_time() {
+        let config = RoomConfig::default();
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        let view = Viewing { source: ClientId(1), largest: 2, priority: 0 };
+        let mut watched = Watched::new(view);
+        assert_eq!(watched.follow(Some(1), at(0), &config), Some(Step::Raised));
+        assert_eq!(watched.follow(None, at(30_000), &config), Some(Step::Lowered));
+        assert_eq!(watched.follow(Some(0), at(31_000), &config), None, "in the fault a step up waits");
+        watched.forgive();
+        assert_eq!(watched.follow(Some(0), at(31_200), &config), Some(Step::Raised));
+        assert_eq!(watched.follow(Some(1), at(31_400), &config), Some(Step::Raised));
+        assert_eq!(watched.follow(Some(2), at(31_600), &config), None, "it had no more than layer 2 before");
+        assert_eq!(watched.follow(Some(2), at(33_600), &config), Some(Step::Raised));
     }
 }

@@ -394,6 +394,13 @@ impl Room {
         self.members.get(&member).map(|member| member.link.state)
     }
 
+    /// The channel that both directions of a member share, while it is known.
+    #[must_use]
+    pub fn channel(&self, member: ClientId) -> Option<Channel> {
+        let channel = self.members.get(&member)?.link.channel;
+        channel.filter(|channel| self.now.since(channel.at) <= self.config.fresh)
+    }
+
     /// The target of a member under Plum, once there is one.
     #[must_use]
     pub fn target(&self, member: ClientId) -> Option<Share> {
@@ -535,7 +542,7 @@ impl Room {
                 match member.recovery.look(now, estimated, carried, gives_way) {
                     Found::Nothing => {}
                     Found::Begin => {
-                        let rate = down.rate.max(recovery::LEAST);
+                        let rate = member.recovery.first_rate(down.rate);
                         self.actions.push_back(Action::Begin { member: *viewer, rate });
                     }
                     Found::Over => member.watched.iter_mut().for_each(Watched::forgive),

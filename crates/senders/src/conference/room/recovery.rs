@@ -14,12 +14,14 @@ const OVER: f64 = 0.9;
 const QUIET: Span = Span::from_secs(1);
 /// First interval from one beginning to the next; it doubles.
 const FIRST: Span = Span::from_secs(2);
-/// Longest interval.
-const LONGEST: Span = Span::from_secs(16);
+/// Longest interval: half of the time in which a link that is free again shall be filled.
+const LONGEST: Span = Span::from_secs(4);
 /// Time after a fault in which estimates are begun anew.
 const PATIENCE: Span = Span::from_secs(60);
 /// Least rate from which an estimate is begun anew: from nothing no probe would start.
-pub(super) const LEAST: BitRate = BitRate::from_kbps(100);
+const LEAST: BitRate = BitRate::from_kbps(100);
+/// Multiple of its first rate up to which a congestion control probes when it begins (`second_exponential_probe_scale` of libwebrtc and str0m).
+const PROBED: f64 = 6.0;
 /// Part of the way that the carried rate goes down to a smaller one in one decision.
 const FORGET: f64 = 0.02;
 
@@ -62,6 +64,11 @@ impl Recovery {
                 fault.began = now;
             }
         }
+    }
+
+    /// The rate from which an estimate is begun anew: its own, or as much that the first probes reach what the link carried before the fault.
+    pub(super) fn first_rate(&self, estimated: BitRate) -> BitRate {
+        estimated.max(BitRate::from_bps_f64(self.carried[0] / PROBED)).max(LEAST)
     }
 
     /// Takes the estimates and the carried rates of downlink and uplink at a decision, bit/s. The directions of a Wi-Fi link share the air: where
@@ -130,10 +137,20 @@ mod tests {
     #[test]
     fn an_estimate_begins_anew_once_nothing_is_lost_and_nothing_waits() {
         let low = begins(false, |ms| ms <= 10_000, |_| [2e5, 2e5]);
-        assert_eq!(low, [11_000, 13_000, 17_000, 25_000, 41_000, 57_000]);
+        assert_eq!(low[..5], [11_000, 13_000, 17_000, 21_000, 25_000]);
         let recovers = |ms| if ms > 11_000 { [1.9e6, 2e5] } else { [2e5, 2e5] };
         assert_eq!(begins(false, |ms| ms <= 10_000, recovers), [11_000]);
         assert!(begins(false, |ms| ms % 800 == 0, |_| [2e5, 2e5]).is_empty());
+    }
+
+    #[test]
+    fn the_first_probes_reach_what_the_link_carried() {
+        let mut recovery = Recovery::default();
+        recovery.on_path(Instant::ZERO, false);
+        recovery.look(Instant::ZERO, [2.2e6, 1.2e6], [1.8e6, 1e6], false);
+        let first = |kbps| recovery.first_rate(BitRate::from_kbps(kbps));
+        assert_eq!([first(150), first(400)], [300, 400].map(BitRate::from_kbps));
+        assert_eq!(Recovery::default().first_rate(BitRate::ZERO), LEAST);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!
 //! | constant | source |
 //! |---|---|
-//! | decrease to 0.85 of the throughput | draft Sec. 5.5 (beta); libwebrtc `kDefaultBackoffFactor` |
+//! | decrease to 0.85 of the throughput, less 5 kbit/s | draft Sec. 5.5 (beta); libwebrtc `kDefaultBackoffFactor`, `ChangeBitrate` |
 //! | increase by 8 % a second, at least 1 kbit/s | draft Sec. 5.5 (1.08^min(t, 1 s)); libwebrtc |
 //! | near the capacity: one packet in a response time | draft Sec. 5.5 (half a packet in it); libwebrtc doubles the response time instead |
 //! | response time: twice (round trip + 100 ms); packets of up to 1200 B at 30 frames a second; at least 4 kbit/s a second | draft Sec. 5.5, libwebrtc |
@@ -24,6 +24,7 @@ use super::link_capacity::LinkCapacity;
 use super::{GccConfig, Usage};
 
 const BETA: f64 = 0.85;
+const BELOW_ARRIVALS: BitRate = BitRate::from_kbps(5);
 const GROWTH: f64 = 1.08;
 const LEAST_GROWTH: f64 = 1000.0;
 const LEAST_ADDED: f64 = 4000.0;
@@ -111,6 +112,9 @@ impl Aimd {
 
     fn decrease(&mut self, now: Instant, throughput: BitRate) {
         let mut lower = throughput.mul_f64(BETA);
+        if lower > BELOW_ARRIVALS {
+            lower = BitRate::from_bps(lower.as_bps() - BELOW_ARRIVALS.as_bps());
+        }
         if lower > self.rate {
             // The throughput exceeds the estimate (a probe, or an old measurement): the last capacity estimate decides.
             lower = self.capacity.estimate().map_or(lower, |capacity| capacity.mul_f64(BETA));
@@ -180,15 +184,15 @@ mod tests {
         let mut aimd = at_1_mbps();
         aimd.on_round_trip(Span::from_millis(50));
         aimd.update(at(0), Usage::Overuse, Some(BitRate::from_kbps(800)));
-        assert_eq!(aimd.rate(), BitRate::from_kbps(680));
+        assert_eq!(aimd.rate(), BitRate::from_kbps(675));
         // No second decrease within a round trip, although over-use continues.
         aimd.update(at(40), Usage::Overuse, Some(BitRate::from_kbps(790)));
-        assert_eq!(aimd.rate(), BitRate::from_kbps(680));
+        assert_eq!(aimd.rate(), BitRate::from_kbps(675));
         for step in 2..=22 {
             aimd.update(at(step * 50), Usage::Normal, Some(BitRate::from_kbps(780)));
         }
-        // Frames of 22.7 kbit in three packets: 7.6 kbit in 300 ms are 25.4 kbit/s more after a second.
-        let added = aimd.rate().as_bps() - 680_000;
+        // Frames of 22.5 kbit in three packets: 7.5 kbit in 300 ms are 25.0 kbit/s more after a second.
+        let added = aimd.rate().as_bps() - 675_000;
         assert!((24_000..27_000).contains(&added), "{added}");
     }
 

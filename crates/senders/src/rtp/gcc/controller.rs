@@ -47,8 +47,6 @@ pub struct Gcc {
     reported: Option<Instant>,
     /// Time of the last decrease by silence.
     silenced: Option<Instant>,
-    /// When the application-limited period ended, until the first packet sent since is reported.
-    awakened: Option<Instant>,
 }
 
 impl Gcc {
@@ -73,7 +71,6 @@ impl Gcc {
             round_trip: None,
             reported: None,
             silenced: None,
-            awakened: None,
             config,
         })
     }
@@ -83,11 +80,7 @@ impl Gcc {
         self.now = self.now.max(now);
         let now = self.now;
         self.in_flight.on_sent(now, packet);
-        let limited = self.limit.since().is_some();
         self.limit.on_sent(now, packet.size);
-        if limited && self.limit.since().is_none() {
-            self.awakened = Some(now);
-        }
         self.on_silence(now);
     }
 
@@ -109,14 +102,10 @@ impl Gcc {
             (self.groups, self.trendline) = (PacketGroups::default(), Trendline::default());
         }
         self.measure_round_trip(&news.delivered);
+        self.throughput.on_report(&news.delivered);
         let mut probed = None;
         let mut recovered = false;
         for packet in &news.delivered {
-            if self.awakened.is_some_and(|awakened| packet.sent > awakened) {
-                self.awakened = None;
-                self.throughput.expect_change();
-            }
-            self.throughput.on_packet(packet.arrival, packet.size);
             probed = self.probes.on_packet(packet).or(probed);
             let before = self.trendline.usage();
             if let Some(delta) = self.groups.on_packet(now, packet.sent, packet.arrival) {
