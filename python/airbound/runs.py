@@ -62,14 +62,15 @@ def compare(
     seeds: int = 1,
     *,
     out: str | PathLike[str] | None = None,
-    log_packets: bool = True,
+    log_packets: bool | None = None,
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Simulates a scenario with several schemes, each with ``seeds`` consecutive seeds from the scenario's on.
 
     The channel is identical for all schemes. ``schemes`` are as in :func:`run`, the scenario's by default; a string names one, or several with commas between. ``jobs`` simulations run
-    in parallel, one per core by default; the results do not depend on it. The other arguments and the errors are those of :func:`run`.
+    in parallel, one per core by default; the results do not depend on it. ``log_packets`` is as in :func:`run`, by default
+    of one run yes, of several no. The other arguments and the errors are those of :func:`run`.
     """
     opened = scenario_of(scenario)
     if not 1 <= seeds <= 10_000:
@@ -88,7 +89,8 @@ def compare(
     for label in labels:
         if labels.count(label) > 1:
             raise _native.ScenarioError(f"scheme {label} occurs twice")
+    logs = log_packets if log_packets is not None else len(wanted) * seeds == 1
     folder = Folder(out)
     with Progress(f"{opened.name}, {len(wanted) * seeds} runs", progress) as shown:
-        _native.compare(opened, [native for _, native in wanted], seeds, folder.path, log_packets, jobs, shown.callback)
+        _native.compare(opened, [native for _, native in wanted], seeds, folder.path, logs, jobs, shown.callback)
     return Comparison(folder.path, folder)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,27 @@ def test_a_scheme_in_python_is_called_and_its_fault_raised() -> None:
     with pytest.raises(airbound.SchemeError, match="on purpose"):
         for _ in range(20):
             env.step(np.zeros(1))
+
+
+def test_actors_of_ray_play_the_same_episodes() -> None:
+    ray = pytest.importorskip("ray", reason="SKIPPED: no ray; to get it: pip install 'airbound[ray]'")
+
+    class Player:
+        def __init__(self, seeds: list[int]) -> None:
+            self.envs, self.seeds = gym.WifiVectorEnv(len(seeds), SMALL, "queue", reward="goodput", threads=1), seeds
+
+        def play(self) -> Any:
+            self.envs.reset(seed=self.seeds)
+            return sum(self.envs.step(np.full((len(self.seeds), 2), 0.5))[1] for _ in range(20))
+
+    python = str(Path(airbound.__file__).parents[1])
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": python}})
+    try:
+        players = [ray.remote(Player).remote(seeds) for seeds in ([1, 2], [3])]
+        returns = np.concatenate(ray.get([player.play.remote() for player in players]))
+    finally:
+        ray.shutdown()
+    assert np.array_equal(returns, Player([1, 2, 3]).play())
 
 
 @pytest.mark.parametrize(

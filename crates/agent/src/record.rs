@@ -84,6 +84,7 @@ fn flow(snapshot: &Snapshot, rule: &RuleView, seconds: f64) -> FlowSummary {
         goodput_mbps: mbps(rule.acknowledged_bytes),
         latency_ms: rule.latency_ms,
         rtt_ms: None,
+        rpm: None,
         loss_rate: (settled > 0).then(|| dropped as f64 / settled as f64),
         packets: PacketCounts {
             sent: rule.packets,

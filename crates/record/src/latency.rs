@@ -124,6 +124,29 @@ impl LatencyHistogram {
         Some(Span::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
+    /// The mean of the least samples, a share of `share` (0 to 1) of all, by the middles of their buckets; `None` without samples.
+    #[must_use]
+    pub fn trimmed_mean(&self, share: f64) -> Option<Span> {
+        let kept = ((share.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
+        let (mut left, mut sum) = (kept, 0_u128);
+        for (low, high, count) in self.buckets() {
+            let counted = count.min(left);
+            sum += u128::from(counted)
+                * (u128::from(low.as_nanos()) + u128::from(high.min(self.max).as_nanos()))
+                / 2;
+            left -= counted;
+        }
+        (left < kept)
+            .then(|| Span::from_nanos(u64::try_from(sum / u128::from(kept - left)).unwrap_or(u64::MAX)))
+    }
+
+    /// Round trips a minute, where samples are round trips: 60 s over the mean of the least 95 % (draft-ietf-ippm-responsiveness-06,
+    /// Aggregating the Measurements); `None` without samples.
+    #[must_use]
+    pub fn round_trips_per_minute(&self) -> Option<f64> {
+        self.trimmed_mean(0.95).filter(|mean| *mean > Span::ZERO).map(|mean| 60.0 / mean.as_secs_f64())
+    }
+
     /// The span that a fraction `quantile` (0 to 1) of the samples does not exceed; `None` without samples.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Span> {

@@ -162,6 +162,10 @@ pub struct FlowSummary {
     /// TCP only: round trips measured by the sender, one for each suitable acknowledgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<LatencyStats>,
+    /// TCP only: round trips a minute, 60 000 over the mean of the least 95 % of `rtt_ms`. Of a flow that fills the network it is
+    /// `Loaded_Responsiveness` of draft-ietf-ippm-responsiveness-06, with segments and their acknowledgements as probes.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
+    pub rpm: Option<f64>,
     /// Dropped packets over dropped and delivered ones; null without either.
     #[serde(with = "number::optional")]
     pub loss_rate: Option<f64>,

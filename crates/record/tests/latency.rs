@@ -164,3 +164,20 @@ fn empty_distributions_have_no_quantiles() {
     histogram.clear();
     assert_eq!((histogram.count(), histogram.max()), (0, Span::ZERO));
 }
+
+#[test]
+fn round_trips_a_minute_leave_out_the_longest_twentieth() {
+    let mut trips = LatencyHistogram::new(Resolution::Fine);
+    assert_eq!((trips.trimmed_mean(0.95), trips.round_trips_per_minute()), (None, None));
+    // 95 of 20 to 114 ms, whose mean is 67 ms, and five of a second.
+    (20..115).for_each(|millis| trips.record(Span::from_millis(millis)));
+    (0..5).for_each(|_| trips.record(Span::from_secs(1)));
+    let minute = trips.round_trips_per_minute().expect("samples");
+    assert!((minute / (60_000.0 / 67.0) - 1.0).abs() < 0.01, "{minute}");
+    let all = trips.trimmed_mean(1.0).expect("samples").as_millis_f64();
+    assert!((all / 113.65 - 1.0).abs() < 0.01, "{all}");
+    // A single one counts; round trips of nothing are no number.
+    let mut one = LatencyHistogram::new(Resolution::Fine);
+    one.record(Span::ZERO);
+    assert_eq!((one.trimmed_mean(0.95), one.round_trips_per_minute()), (Some(Span::ZERO), None));
+}

@@ -82,7 +82,7 @@ impl Comparison {
         let mut columns = vec!["scheme", "goodput Mb/s"];
         columns.extend(LATENCIES.map(|(name, _)| name));
         if round_trips {
-            columns.extend(["RTT p50 ms", "RTT p95 ms"]);
+            columns.extend(["RTT p50 ms", "RTT p95 ms", "RPM"]);
         }
         columns.push("loss %");
         if video {
@@ -101,6 +101,7 @@ impl Comparison {
             if round_trips {
                 row.push(cell(&|flow| flow.rtt_ms?.p50));
                 row.push(cell(&|flow| flow.rtt_ms?.p95));
+                row.push(cell(&|flow| flow.rpm));
             }
             row.push(cell(&|flow| percent(flow.loss_rate)));
             if video {

@@ -238,12 +238,13 @@ impl Observer for Arrivals {
 }
 
 /// A packet leaves the simulation when it arrives: at the end of its own MPDU, in aggregates that last 5 ms, behind gaps of a noisy
-/// channel, and behind a wire that is shorter than an aggregate.
+/// channel (with 9 ms an aggregate of others' packets fills one), and behind a wire that is shorter than an aggregate.
 #[test]
 fn packets_leave_when_the_record_says_that_they_arrive() {
     for (wire, radio) in [
         ("0 ms", "rate = \"HT20 MCS7 1SS LGI\""),
         ("1 ms", "channel = { kind = \"fixed\", snr = \"15 dB\" }"),
+        ("9 ms", "channel = { kind = \"fixed\", snr = \"15 dB\" }"),
     ] {
         let flow = |name: &str, direction: &str, kind: &str| {
             format!("[[flow]]\nname = \"{name}\"\nstation = \"a\"\n{direction}{kind}\n")

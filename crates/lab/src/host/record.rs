@@ -437,6 +437,7 @@ impl<'a> Measurements<'a> {
                 goodput_mbps: mbps(entry.goodput),
                 latency_ms: entry.latency.latency().stats(),
                 rtt_ms: None,
+                rpm: None,
                 loss_rate: match entry.counts.delivered + entry.counts.dropped {
                     0 => None,
                     settled => Some(entry.counts.dropped as f64 / settled as f64),

@@ -47,6 +47,7 @@ impl Made {
             goodput_mbps: mbps,
             latency_ms: LatencyStats { p95: Some(p95), ..LatencyStats::default() },
             rtt_ms: None,
+            rpm: None,
             loss_rate: Some(0.0),
             packets: PacketCounts { sent: 20_000, delivered: 20_000, dropped: 0, queued: 0 },
             drops: BTreeMap::new(),

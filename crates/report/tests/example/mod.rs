@@ -114,6 +114,7 @@ pub fn write(path: &Path, scheme: &str, scale: f64, seed: u64, tables: Tables) -
             goodput_mbps: 44.0 - scale / 8.0 + noise(seed),
             latency_ms: latency.latency().stats(),
             rtt_ms: None,
+            rpm: None,
             loss_rate: Some(0.01 * noise(seed + 1)),
             packets: PacketCounts { sent: PACKETS, delivered: PACKETS - 12, dropped: 7, queued: 5 },
             drops: BTreeMap::from([("codel".to_owned(), 4), ("overlimit".to_owned(), 3)]),

@@ -154,6 +154,7 @@ fn flow_summary(meter: &FlowMeter, measured: Span, end: Instant, stations: &[Str
         goodput_mbps: goodput,
         latency_ms: meter.latency().latency().stats(),
         rtt_ms: meter.latency().round_trips().map(|round_trips| round_trips.stats()),
+        rpm: meter.latency().round_trips().and_then(|round_trips| round_trips.round_trips_per_minute()),
         loss_rate: match packets.delivered + dropped {
             0 => None,
             settled => Some(dropped as f64 / settled as f64),

@@ -337,6 +337,7 @@ fn flow_summary(
         goodput_mbps: mbps(meter.arrived),
         latency_ms: meter.packets.stats(),
         rtt_ms: None,
+        rpm: None,
         loss_rate: match delivered + dropped {
             0 => None,
             settled => Some(dropped as f64 / settled as f64),
