@@ -71,7 +71,7 @@ pub enum Event {
         /// The error.
         answer: String,
     },
-    /// What a room answers that is told of stations' links, where it changes.
+    /// A room that is told of stations' links answers otherwise than before.
     Room {
         /// Its address.
         address: String,

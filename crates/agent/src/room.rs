@@ -102,7 +102,7 @@ impl Sums {
     /// times the airtime that others leave, of this network or of another. Stations without a rate are left out.
     ///
     /// # Errors
-    /// What the driver does not count.
+    /// A sentence on what the driver does not count.
     pub fn take(&mut self, reading: Reading) -> Result<Vec<(MacAddress, BitRate)>, &'static str> {
         let before = self.before.replace(reading);
         let (Some(before), Some(now)) = (before, &self.before) else { return Ok(Vec::new()) };
@@ -365,7 +365,7 @@ mod tests {
         assert!(ask(0o600, "a b\r\nHost: x").expect_err("a header").contains("has no token"));
     }
 
-    /// What a client says of a server that answers so, a part a time.
+    /// The answer of a client whose server sends these parts.
     fn told(parts: &'static [&'static str], pause: Duration) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");

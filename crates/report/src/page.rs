@@ -22,7 +22,7 @@ pub struct Page {
     pub sentences: Vec<String>,
     /// Its parts.
     pub chapters: Vec<Chapter>,
-    /// Another thing to try, below all parts: a sentence, and the address of its guide.
+    /// Another thing to try, below all parts: a sentence, and the address of its guide, escaped as a URL.
     pub next: Option<(String, String)>,
 }
 

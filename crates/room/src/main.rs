@@ -23,6 +23,10 @@ const MOST_CALLERS: usize = 64;
 /// Time after which a caller without a line is gone: with rooms, its next line is due within a second.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// Said at the start under this policy, whose name was that of the layer switch alone.
+const PLUM: &str = "airbound: policy plum holds senders and forwarding by the paper's optimiser; \
+    layer-suspension only switches off layers that nobody takes";
+
 #[derive(Parser)]
 #[command(name = "airbound-room", version, about = "A WebRTC room that explains its decisions", long_about = None)]
 struct Cli {
@@ -211,6 +215,13 @@ fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
+fn remark(policy: RoomPolicy) {
+    if policy == RoomPolicy::Plum {
+        // A closed standard error leaves nobody to tell.
+        let _ = writeln!(io::stderr(), "{PLUM}");
+    }
+}
+
 fn check_name(name: &str) -> Result<(), String> {
     if is_room_name(name) {
         return Ok(());
@@ -299,6 +310,7 @@ fn room(args: &RoomArgs) -> Result<(), String> {
         demo::start(&handle).map_err(|error| error.to_string())?;
         say("open the first address in a browser; Ctrl-C ends the demonstration");
     }
+    remark(decisions.policy);
     web.serve(&listener)
 }
 
@@ -349,6 +361,7 @@ fn serve_each<C: io::Read + io::Write + Send + 'static>(
     accept: impl Fn() -> io::Result<(C, C)>,
     config: RoomConfig,
 ) -> ! {
+    remark(config.policy);
     let callers = std::sync::Arc::new(());
     loop {
         // Mostly a shortage of descriptors.

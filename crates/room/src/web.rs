@@ -96,7 +96,7 @@ struct Telling {
 }
 
 impl Telling {
-    /// What it asks of the room; `None` for what is not allowed.
+    /// Its request to the room; `None` for one that is not allowed.
     fn ask(self) -> Option<Ask> {
         match (self.member, self.addresses) {
             _ if self.sum > MOST_RATE => None,

@@ -17,7 +17,7 @@ use crate::web::web;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What nl80211 counts on a channel of which others take a quarter, after some seconds.
+/// Counters of nl80211 on a channel of which others take a quarter, after some seconds.
 fn reading(second: u64) -> Reading {
     let (ms, rate) = (Span::from_millis, BitRate::from_mbps(40));
     let survey = Survey {

@@ -80,3 +80,25 @@ fn a_socket_that_another_process_listens_at_is_left_to_it() {
     program.wait().expect("it ended");
     fs::remove_file(&socket).expect("it is there");
 }
+
+#[test]
+fn a_policy_whose_name_meant_less_before_is_named_at_the_start() {
+    let said = |policy: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_airbound-room"))
+            .args(["room", "--listen", "127.0.0.1:0", "--policy", policy])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        program.kill().expect("it runs");
+        let output = program.wait_with_output().expect("its output");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let plum = said("plum");
+    assert!(
+        plum.contains("layer-suspension only switches off layers") && plum.lines().count() == 1,
+        "{plum}"
+    );
+    assert_eq!(said("layer-suspension"), "");
+}
