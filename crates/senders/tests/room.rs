@@ -340,8 +340,8 @@ fn a_downlink_is_estimated_anew_after_a_fault_unless_it_gives_way() {
         });
         begins.collect::<Vec<_>>()
     };
-    // After 1 s without trouble, and again 2 s later.
-    assert_eq!(begun(RoomPolicy::Plain, [300, 200]), [(ClientId(0), kbps(200)); 2]);
+    // After 1 s without trouble, and again 2 s later, at a sixth of what it carried.
+    assert_eq!(begun(RoomPolicy::Plain, [300, 200]), [(ClientId(0), kbps(500)); 2]);
     assert_eq!(begun(RoomPolicy::Plum, [700, 900]), []);
 }
 

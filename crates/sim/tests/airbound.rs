@@ -60,6 +60,8 @@ fn session_over_download(queue: &str) -> f64 {
     let (outcome, _) = observed(&format!(
         r#"duration = "3 s"
 warm-up = "2 s"
+[access-point]
+preset = "direct"
 [scheme]
 queue = {queue}
 session = "plain"
@@ -71,7 +73,8 @@ name = "television"
 rate = "HT20 MCS3 1SS LGI"
 [[flow]]
 name = "film"
-kind = "tcp"
+kind = "cbr"
+rate = "40 Mbit/s"
 station = "television"
 [session]
 congestion = "bbr"
