@@ -41,7 +41,7 @@ const QUESTIONS: [Question; 7] = [
     Question {
         scenario: "call-backup",
         schemes: "linux",
-        sentence: "is spent in the queue of laptop",
+        sentence: "the largest are the station's queue with",
         advice: &["flow.backup.limit=10 Mbit/s"],
         advised: 2,
         flow: "picture",

@@ -64,8 +64,8 @@ pub struct AirboundConfig {
     /// A flow to a station that has a demand and needs at most this travels in the category of video, whose contention is shorter: 4 Mb/s,
     /// below which LAST-PQ's classifier sees a call and no elephant; 0 for none. Up to 100 Mbit/s.
     pub thin: BitRate,
-    /// Airtime weight of a station with a client of the session: 320, the largest of 256, 320, 384 and 512 that leaves downloads 95 % of
-    /// what they have under `linux` (docs/results/evening.md). 256 for that of others; 1 to 65 535.
+    /// Airtime weight of a station with a client of the session: 256, that of all others. What more gives the session and takes from
+    /// downloads is in docs/results/evening.md. 1 to 65 535.
     pub session_weight: u16,
     /// Whether senders that sense hold a level that fits into the aggregates that demands leave to others. True.
     pub sense: bool,
@@ -103,7 +103,7 @@ impl Default for AirboundConfig {
             size: None,
             law: Some(Limits::default()),
             thin: BitRate::from_mbps(4),
-            session_weight: 320,
+            session_weight: 256,
             sense: true,
         }
     }
