@@ -1,4 +1,4 @@
-//! Measures the speed of a link: `speed [PLACE|alone|netem] [SECONDS] [idle]`, 50 Mb/s down, by default 60 s to the headset beside three
+//! Measures the speed of a link: `link_speed [PLACE|alone|netem] [SECONDS] [idle]`, 50 Mb/s down, by default 60 s to the headset beside three
 //! laptops that download. `alone` has a station and no traffic, `netem` is that of str0m, with the same packets; `idle` sends none.
 #![allow(
     clippy::print_stdout,
