@@ -46,6 +46,20 @@ fn sum_down(shares: &[Share]) -> f64 {
     shares.iter().map(|share| share.down.as_mbps_f64()).sum()
 }
 
+#[test]
+fn a_viewer_keeps_its_floor_under_the_tangents_of_a_convex_quality() {
+    let problem = Problem {
+        least_up: rate(1.72),
+        least_down: rate(8.63),
+        ..problem(&[51.084, 18.299, 78.210, 2.366, 31.820], Qoe::ConvexSquare, 0.9116)
+    };
+    let found = problem.solve().expect("feasible");
+    // A tenth of what the four others can send, and a quarter of the fourth's capacity.
+    for (share, floor) in found.shares.iter().zip([2.036, 2.036, 2.036, 0.591, 2.036]) {
+        assert!(share.down.as_mbps_f64() > floor - 0.01, "{share:?} for {floor}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

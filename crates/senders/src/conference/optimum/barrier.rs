@@ -133,8 +133,14 @@ pub(super) fn solve(problem: &Problem, touch: &[f64]) -> Result<Solution, Proble
     let program = Program::new(problem, touch);
     let (point, bound) = program.climb()?;
     let max = problem.max_mbps();
-    // If the QoE is below Q(x), a lower bitrate gives the same QoE.
-    let down = point.qoe.iter().map(|q| problem.qoe.inverse(*q, max)).collect();
+    // If the QoE is below Q(x), a lower bitrate gives the same QoE: below a tangent, one that may be under the floor, which x is not.
+    let floor = |index| problem.scaled(problem.floor_down(index));
+    let down = point
+        .qoe
+        .iter()
+        .enumerate()
+        .map(|(index, q)| problem.qoe.inverse(*q, max).max(floor(index)))
+        .collect();
     Ok(Solution { down, bound })
 }
 
