@@ -167,7 +167,7 @@ impl Network {
     }
 
     /// Settles, as far as it is possible now, which MPDUs of a PPDU that begins are received. Where all transmitters hear each other all
-    /// are settled, and passed on as their subframes end.
+    /// are settled, and passed on as their subframes end. An exchange that the end of the run cuts has received nothing.
     fn settle_reception(
         &mut self,
         shared: &mut Shared,
@@ -175,6 +175,9 @@ impl Network {
         (start, rate, timing): (Instant, Rate, ExchangeTiming),
         (heard, quality): (LinkQuality, LinkQuality),
     ) {
+        if timing.end > shared.end {
+            return;
+        }
         if matches!(shared.medium, Medium::Partial(_)) {
             self.draw_losses(shared, at, heard, heard != quality);
             return;
