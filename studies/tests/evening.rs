@@ -36,7 +36,7 @@ fn the_program_prints_the_verdict_first_and_refuses_names() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.starts_with("=> Of five lines on 1 channels"), "{text}");
     for (wrong, sentence) in [
-        (["--schemes", "linus"], "linus"),
+        (["--schemes", "linus"], "--schemes: scheme \"linus\" names \"linus\""),
         (["--schemes", "linux,linux"], "--schemes names linux twice; name each once"),
         (["--channels", "moon"], "there is no such channel; channels are static, walk, neighbour"),
     ] {

@@ -97,7 +97,7 @@ pub(super) fn full_name(scheme: &str) -> Result<String, RunsError> {
     if opened.scheme(Some(&plain)).is_ok() {
         return Ok(plain);
     }
-    opened.scheme(Some(scheme)).map(|_| scheme.to_owned())
+    opened.schemes(&[scheme]).map(|_| scheme.to_owned())
 }
 
 /// The scenario on a channel.
