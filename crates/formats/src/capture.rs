@@ -76,7 +76,9 @@ struct Interface {
 struct Found {
     conversations: BTreeMap<(Transport, [End; 2]), [Packets; 2]>,
     packets: usize,
+    /// Time of the file's first packet in s, and how much earlier one behind it was, since several interfaces may stand out of order.
     begin: Option<f64>,
+    earlier: f64,
     /// A type of link that no packet could be read of.
     unknown: Option<Linktype>,
 }
@@ -156,13 +158,14 @@ impl Found {
         if self.packets > MOST_PACKETS {
             return Err(FormatError::new(format!("there are more than {MOST_PACKETS} packets")));
         }
-        let begin = *self.begin.get_or_insert(at);
+        let since = at - *self.begin.get_or_insert(at);
+        self.earlier = self.earlier.max(-since);
         let mut ordered = ends;
         ordered.sort_unstable();
         let key = (transport, ordered);
         if self.conversations.len() < MOST_CONVERSATIONS || self.conversations.contains_key(&key) {
             let sent = self.conversations.entry(key).or_default();
-            sent[usize::from(ends != ordered)].push(((at - begin).max(0.0), length));
+            sent[usize::from(ends != ordered)].push((since, length));
         }
         Ok(())
     }
@@ -172,7 +175,10 @@ impl Found {
             .conversations
             .into_iter()
             .map(|((transport, ends), mut packets)| {
-                packets.iter_mut().for_each(|sent| sent.sort_by(|one, other| one.0.total_cmp(&other.0)));
+                for sent in &mut packets {
+                    sent.iter_mut().for_each(|packet| packet.0 += self.earlier);
+                    sent.sort_by(|one, other| one.0.total_cmp(&other.0));
+                }
                 Conversation { transport, ends, packets }
             })
             .filter(|one| one.packets.iter().map(Vec::len).sum::<usize>() >= FEW)

@@ -117,6 +117,23 @@ fn captures_have_the_packets_that_tshark_counts() {
 }
 
 #[test]
+fn the_earliest_packet_begins_a_capture_wherever_it_stands() {
+    // Raw IP. The interface that wrote first stands 2 ms ahead of the other, as where tshark captures on two at once.
+    let mut bytes = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0".to_vec();
+    for micros in [2000_u32, 0, 1000, 3000, 4000, 5000, 6000, 7000, 8000, 9000] {
+        for word in [1_764_000_000, micros, 28, 28] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\x0a\0\0\x01\x0a\0\0\x02\x0f\xa0\x13\x88\0\x08\0\0");
+    }
+    let Content::Packets(conversations) = read(&bytes, "x").expect("a capture").content else {
+        panic!("packets")
+    };
+    let micros = conversations[0].packets[0].iter().map(|(at, _)| (at * 1e6).round() as u32);
+    assert!(micros.eq((0..10).map(|number| number * 1000)), "{:?}", conversations[0].packets);
+}
+
+#[test]
 fn wrong_files_are_refused_in_one_sentence() {
     let problem = |bytes: &[u8]| read(bytes, "x").expect_err("wrong").to_string();
     assert!(problem(b"{\"a\": 1}").contains("of no known tool"));
