@@ -196,7 +196,7 @@ pub(super) struct Validate {
     /// from the records that --out kept there, instead of playing
     #[arg(long, value_name = "FOLDER")]
     pub(super) data: Option<PathBuf>,
-    /// lab: only the cases whose name contains this
+    /// lab: only the case with this name, or else those whose name contains it
     #[arg(long, value_name = "TEXT")]
     pub(super) only: Option<String>,
     /// lab: keep the records of its runs in this folder

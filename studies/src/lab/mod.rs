@@ -1,6 +1,7 @@
 //! The laboratory: the simulator beside the real Linux stack, demonstrations of the agent, faults, and the doctor's cases.
 
 mod beside;
+mod cases;
 mod demonstrations;
 mod faults;
 mod patients;
