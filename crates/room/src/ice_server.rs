@@ -20,7 +20,7 @@ pub struct IceServer {
     login: Option<Login>,
 }
 
-/// What a TURN server asks for.
+/// User name and long-term credential of a TURN server.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 struct Login {
     username: String,

@@ -334,7 +334,7 @@ impl Web {
         }
     }
 
-    /// What a page needs before it makes its connection: the beginning of an `RTCConfiguration`.
+    /// Answers with the servers in an `RTCConfiguration`, which a page reads before it makes its connection.
     fn ice_servers(&self) -> Answer {
         Answer::json(&json!({"iceServers": self.config.ice_servers}).to_string())
     }
