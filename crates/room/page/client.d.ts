@@ -47,6 +47,14 @@ export interface Link {
 /** Holds a sender at `total` bit/s, or to its first `layers` encodings; returns which of its encodings are active. */
 export function holdSender(sender: RTCRtpSender, total: number, layers?: number): Promise<boolean[]>;
 
+/**
+ * Reads the servers of STUN and TURN of a room, for `iceServers` of the connection that joins it; empty if it has none. `base` is the
+ * room's address, `ask` is called in place of `fetch`. Fails with the room's sentence if it refuses the token.
+ */
+export function readIceServers(
+  base: string | URL, token: string, ask?: (address: URL, options: RequestInit) => Promise<Response>,
+): Promise<RTCIceServer[]>;
+
 /** Reads the statistics of a connection; rates need the previous reading. */
 export function readLink(connection: RTCPeerConnection, previous?: Link): Promise<Link>;
 

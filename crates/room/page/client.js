@@ -25,6 +25,16 @@ export async function holdSender(sender, total, layers = Infinity) {
   return on.map((is, index) => is && index < layers);
 }
 
+/**
+ * The servers of STUN and TURN of a room, for the RTCPeerConnection that joins it: ask first, as a connection takes no others later
+ * without a restart of ICE. `base` is the room's address, `ask` a fetch of the page's own.
+ */
+export async function readIceServers(base, token, ask = fetch) {
+  const response = await ask(new URL("ice-servers", base), { headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()).iceServers;
+}
+
 /** The estimate of the uplink in bit/s, and what is sent and received, from getStats(). */
 export async function readLink(connection, previous) {
   const report = await connection.getStats();

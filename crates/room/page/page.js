@@ -1,4 +1,4 @@
-import { Follower, readLink } from "./client.js";
+import { Follower, readIceServers, readLink } from "./client.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
@@ -66,7 +66,8 @@ async function enter(withCamera) {
   if (withCamera) {
     try { stream = await camera(); } catch { status("no camera: watching only"); }
   }
-  const connection = new RTCPeerConnection();
+  const iceServers = await readIceServers(location.href, token, post);
+  const connection = new RTCPeerConnection({ iceServers, iceTransportPolicy: query.get("relay") === "1" ? "relay" : "all" });
   const channel = connection.createDataChannel("room");
   shown.log = [];
   const say = (message) => { if (channel.readyState === "open") channel.send(JSON.stringify(message)); };

@@ -5,6 +5,7 @@
 //! | [`session`] | a room over connections of str0m, without sockets or a clock |
 //! | [`driver`] | one thread and one UDP socket for a room |
 //! | [`web`] | the page and its requests: tokens, origins, limits |
+//! | [`ice_server`] | STUN and TURN servers for clients |
 //! | [`allocator`] | rooms behind lines of JSON, for servers of others |
 //! | [`bitrate`] | the bitrate of a host of games, set from beside it |
 //! | [`synthetic`] | participants without a browser, for tests and the demonstration |
@@ -22,6 +23,7 @@ pub mod driver;
 mod forward;
 mod h264;
 pub mod http;
+pub mod ice_server;
 pub mod link;
 pub mod message;
 mod offer;

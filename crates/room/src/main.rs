@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use airbound_room::allocator::Allocator;
+use airbound_room::ice_server::IceServer;
 use airbound_room::token::{Pass, Role, Secret, is_room_name};
 use airbound_room::web::{Web, WebConfig, unguessable, unix_time};
 use airbound_room::{demo, prepare, runner};
@@ -71,6 +72,9 @@ struct RoomArgs {
     /// Origin of the page behind a TLS proxy, such as https://room.example; repeatable
     #[arg(long, value_name = "URL")]
     origin: Vec<String>,
+    /// STUN or TURN server that clients may use, such as turn:turn.example:3478?transport=tcp,user,password; repeatable
+    #[arg(long, value_name = "URL[,USERNAME,CREDENTIAL]")]
+    ice_server: Vec<String>,
     /// File with the secret that signs tokens [default: a random one, with which tokens end with this process]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
@@ -229,6 +233,12 @@ fn check_name(name: &str) -> Result<(), String> {
     Err(format!("--room {name} is not allowed; a name has 1 to 32 letters, digits and hyphens"))
 }
 
+fn ice_server(text: &str) -> Result<IceServer, String> {
+    // A credential is not said again.
+    let url = text.split(',').next().unwrap_or_default();
+    text.parse().map_err(|error| format!("--ice-server {url} is not allowed; {error}"))
+}
+
 fn read_secret(path: &Path) -> Result<Secret, String> {
     read_private(path).map(|bytes| Secret::new(&bytes))
 }
@@ -279,6 +289,7 @@ fn room(args: &RoomArgs) -> Result<(), String> {
         ));
     }
     args.room.iter().try_for_each(|name| check_name(name))?;
+    let ice_servers = args.ice_server.iter().map(|text| ice_server(text)).collect::<Result<Vec<_>, _>>()?;
     let secret = match &args.secret_file {
         Some(path) => read_secret(path)?,
         None => {
@@ -295,7 +306,7 @@ fn room(args: &RoomArgs) -> Result<(), String> {
     if args.without_tls {
         origins.push(format!("http://{address}"));
     }
-    let web = Web::new(WebConfig { media, origins, room: decisions, secret });
+    let web = Web::new(WebConfig { media, origins, ice_servers, room: decisions, secret });
     let base = args.origin.first().cloned().unwrap_or_else(|| format!("http://{address}"));
     let rooms = if args.demo { vec!["demo".to_owned()] } else { args.room.clone() };
     let lasts = Duration::from_secs(args.hours * 3600);

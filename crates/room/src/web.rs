@@ -15,6 +15,7 @@ use str0m::change::SdpOffer;
 
 use crate::driver::{Handle, Request as Ask, Unanswered};
 use crate::http::{Answer, HttpError, Request, close};
+use crate::ice_server::IceServer;
 use crate::session::{Join, JoinError, Joined, MOST_RATE};
 use crate::token::{Pass, Role, Secret, hex, is_room_name};
 
@@ -38,6 +39,8 @@ pub struct WebConfig {
     pub media: IpAddr,
     /// Origins from which pages may ask; pages of this server's own loopback address always may.
     pub origins: Vec<String>,
+    /// Servers that clients may use to reach the media sockets. Whoever has a token reads their credentials.
+    pub ice_servers: Vec<IceServer>,
     /// The configuration of each room.
     pub room: RoomConfig,
     /// The secret that signs tokens.
@@ -238,6 +241,9 @@ impl Web {
             ("GET", "/metrics") => self.with_room(request, Role::Guest, |open, _| {
                 Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
+            ("GET", "/ice-servers") => {
+                self.pass(request).map_or_else(|refusal| refusal, |_| self.ice_servers())
+            }
             ("POST", "/join" | "/restart" | "/policy" | "/channel" | "/leave")
                 if !self.is_own_origin(request) =>
             {
@@ -328,6 +334,11 @@ impl Web {
         }
     }
 
+    /// Answers with the servers in an `RTCConfiguration`, which a page reads before it makes its connection.
+    fn ice_servers(&self) -> Answer {
+        Answer::json(&json!({"iceServers": self.config.ice_servers}).to_string())
+    }
+
     fn join(&self, request: &Request) -> Result<Answer, Answer> {
         let pass = self.pass(request)?;
         let joining: Joining = serde_json::from_slice(&request.body)
@@ -416,6 +427,7 @@ mod tests {
         let web = Web::new(WebConfig {
             media: "127.0.0.1".parse().expect("an address"),
             origins: Vec::new(),
+            ice_servers: Vec::new(),
             room: RoomConfig::default(),
             secret: Secret::new(b"a secret of the test"),
         });
@@ -455,6 +467,7 @@ mod tests {
         let web = Web::new(WebConfig {
             media: "127.0.0.1".parse().expect("an address"),
             origins: Vec::new(),
+            ice_servers: Vec::new(),
             room: RoomConfig::default(),
             secret: Secret::new(b"a secret of the test"),
         });
@@ -481,6 +494,7 @@ mod tests {
         let web = Web::new(WebConfig {
             media: "127.0.0.1".parse().expect("an address"),
             origins: Vec::new(),
+            ice_servers: Vec::new(),
             room: RoomConfig::default(),
             secret: Secret::new(b"a secret of the test"),
         });

@@ -13,7 +13,7 @@ use str0m::media::{Direction, MediaKind};
 use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, Input, Output, Rtc};
 
-use super::web::{request, web};
+use super::web::{request, web, web_with};
 
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
@@ -40,7 +40,10 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new() -> Self {
-        let web = web();
+        Self::of(web())
+    }
+
+    fn of(web: std::sync::Arc<Web>) -> Self {
         let bearer = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(60)));
         Self { web, bearer }
     }
@@ -259,6 +262,36 @@ fn a_publisher_and_a_player_meet_begin_ice_anew_and_leave() {
         assert!(Instant::now() < until, "{:?}", room.names());
     }
     assert_eq!([end(session), end(session)], [200, 404]);
+}
+
+#[test]
+fn clients_are_told_the_ice_servers_one_a_link() {
+    let servers = ["stun:stun.example:3478", "turns:turn.example?transport=tcp,2:ann,pass \"w\\ord\""];
+    let room = Room::of(web_with(&servers));
+    let wanted = [
+        r#"<stun:stun.example:3478>; rel="ice-server""#,
+        r#"<turns:turn.example?transport=tcp>; rel="ice-server"; username="2:ann"; credential="pass \"w\\ord\""; credential-type="password""#,
+    ];
+    let links = |answer: &Answer| -> Vec<String> {
+        let all = answer.headers.iter().filter(|(name, _)| *name == "link");
+        all.map(|(_, value)| value.clone()).collect()
+    };
+    let (_, offer) = Publisher::new();
+    let page = [("content-type", SDP), ("host", "room.example"), ("origin", "https://room.example")];
+    let created = room.ask("POST", "/whip", &page, &offer);
+    assert_eq!((created.status, links(&created)), (201, wanted.map(str::to_owned).to_vec()));
+    assert_eq!(header(&created, "access-control-expose-headers"), Some("location, etag, link"));
+    let (_, watching) = Player::watch(&room);
+    assert_eq!(links(&watching), wanted);
+    for path in ["/whip", "/whep"] {
+        assert_eq!(links(&room.ask("OPTIONS", path, &[], "")), wanted, "{path}");
+        // A preflight request, and anybody without a token.
+        let asked = [("origin", "https://room.example"), ("access-control-request-method", "POST")];
+        let strange = room.web.route(&request("OPTIONS", path, &asked, ""));
+        assert_eq!((strange.status, links(&strange)), (200, Vec::new()), "{path}");
+    }
+    assert_eq!(links(&room.post("/whip", "v=0\r\n")), [""; 0]);
+    assert_eq!(links(&Player::watch(&Room::new()).1), [""; 0], "a room without servers");
 }
 
 #[test]

@@ -39,6 +39,29 @@ fn a_secret_that_others_may_read_or_write_is_refused() {
     fs::remove_file(&secret).expect("removed");
 }
 
+#[test]
+fn an_ice_server_that_is_none_is_refused_in_one_sentence_without_its_credential() {
+    for (server, said) in [
+        (
+            "http://turn.example,ann,hidden",
+            "--ice-server http://turn.example is not allowed; allowed are stun:HOST",
+        ),
+        (
+            "turn:turn.example",
+            "--ice-server turn:turn.example is not allowed; a TURN server needs a user name",
+        ),
+        ("stun:a,ann,hidden", "--ice-server stun:a is not allowed; a STUN server has no user name"),
+        ("turn:a,,hidden", "--ice-server turn:a is not allowed; a user name and a credential have 1 to 508"),
+    ] {
+        let good = "stun:stun.example";
+        let (code, error) =
+            run(&["room", "--listen", "127.0.0.1:0", "--ice-server", good, "--ice-server", server]);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.starts_with(&format!("airbound: {said}")) && error.lines().count() == 1, "{error}");
+        assert!(!error.contains("hidden"), "{error}");
+    }
+}
+
 /// A running allocator, and where it listens.
 fn allocator(arguments: &[&str]) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_airbound-room"));

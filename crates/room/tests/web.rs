@@ -13,10 +13,16 @@ use airbound_senders::conference::room::RoomConfig;
 use crate::world::prepare;
 
 pub(crate) fn web() -> std::sync::Arc<Web> {
+    web_with(&[])
+}
+
+/// A server whose clients may use these servers of STUN and TURN.
+pub(crate) fn web_with(ice_servers: &[&str]) -> std::sync::Arc<Web> {
     prepare();
     Web::new(WebConfig {
         media: "127.0.0.1".parse().expect("an address"),
         origins: vec!["https://room.example".to_owned()],
+        ice_servers: ice_servers.iter().map(|text| text.parse().expect("a server")).collect(),
         room: RoomConfig::default(),
         secret: Secret::new(b"a secret of the test"),
     })
@@ -68,6 +74,25 @@ fn the_state_needs_a_token_and_the_policy_and_channels_a_host() {
     }
     assert_eq!(status("POST", "/join", Some(&guest), "{}"), 400);
     assert_eq!(status("GET", "/../etc/passwd", None, ""), 404);
+}
+
+#[test]
+fn a_page_with_a_token_reads_the_ice_servers() {
+    let servers = ["stun:stun.example", r#"turn:turn.example:3478?transport=tcp,"u",p,w"#];
+    for (web, wanted) in [
+        (web(), "[]"),
+        (
+            web_with(&servers),
+            r#"[{"urls":"stun:stun.example"},{"urls":"turn:turn.example:3478?transport=tcp","username":"\"u\"","credential":"p,w"}]"#,
+        ),
+    ] {
+        let bearer = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(60)));
+        let answer = web.route(&request("GET", "/ice-servers", &[("authorization", &bearer)], ""));
+        let found: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let wanted: serde_json::Value = serde_json::from_str(wanted).expect("JSON");
+        assert_eq!((answer.status, &found["iceServers"]), (200, &wanted));
+        assert_eq!(web.route(&request("GET", "/ice-servers", &[], "")).status, 401);
+    }
 }
 
 #[test]

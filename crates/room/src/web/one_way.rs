@@ -26,11 +26,16 @@ impl Web {
         let answer = match (request.method.as_str(), session) {
             ("GET" | "HEAD", _) => Ok(Answer::new(200, SDP, "")),
             // The answer to a preflight request has no token, as the request has none.
-            ("OPTIONS", _) => Ok(Answer::new(200, SDP, "")
-                .with("accept-post", SDP)
-                .with("allow", methods)
-                .with("access-control-allow-methods", methods)
-                .with("access-control-allow-headers", "authorization, content-type, if-match")),
+            ("OPTIONS", _) => {
+                let answer = Answer::new(200, SDP, "")
+                    .with("accept-post", SDP)
+                    .with("allow", methods)
+                    .with("access-control-allow-methods", methods)
+                    .with("access-control-allow-headers", "authorization, content-type, if-match");
+                // Before its offer a client may ask for servers; their credentials are for bearers of a token.
+                let is_told = session.is_none() && self.pass(request).is_ok();
+                Ok(if is_told { self.linked(answer) } else { answer })
+            }
             ("POST", None) | ("PATCH" | "DELETE", Some(_)) if !self.is_own_origin(request) => {
                 Err(Answer::refusal(403, "pages of this origin may not ask here"))
             }
@@ -44,7 +49,7 @@ impl Web {
         Some(match origin {
             Some(origin) => answer
                 .with("access-control-allow-origin", origin)
-                .with("access-control-expose-headers", "location, etag"),
+                .with("access-control-expose-headers", "location, etag, link"),
             None => answer,
         })
     }
@@ -70,7 +75,12 @@ impl Web {
         let answer = way.widen(&joined.answer.to_sdp_string());
         let tag = format!("\"{}\"", ice_tag(&answer));
         let location = format!("/{endpoint}/{token}");
-        Ok(Answer::new(201, SDP, &answer).with("location", &location).with("etag", &tag))
+        Ok(self.linked(Answer::new(201, SDP, &answer).with("location", &location).with("etag", &tag)))
+    }
+
+    /// The answer with the servers that the client may use (RFC 9725, section 4.6).
+    fn linked(&self, answer: Answer) -> Answer {
+        self.config.ice_servers.iter().fold(answer, |answer, server| answer.with("link", &server.link()))
     }
 
     fn patch(&self, request: &Request, token: &str) -> Result<Answer, Answer> {

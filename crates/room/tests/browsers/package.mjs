@@ -25,5 +25,12 @@ assert.equal(parameters.encodings[0].maxBitrate, 200e3);
 follower.onNotice({ sequence: 3, rate: 480e3, layers: 2 });
 await follower.work;
 assert.deepEqual(parameters.encodings.map((one) => one.active), [true, true, false]);
+
+const asked = [];
+const answer = (body, ok) => async (address, options) => { asked.push([String(address), options.headers.authorization]); return { ok, json: async () => body, text: async () => body }; };
+const servers = [{ urls: "turn:a", username: "u", credential: "c" }];
+assert.deepEqual(await client.readIceServers("https://room.example/#x", "t", answer({ iceServers: servers }, true)), servers);
+assert.deepEqual(asked, [["https://room.example/ice-servers", "Bearer t"]]);
+await assert.rejects(client.readIceServers("https://room.example/", "t", answer("a token is missing", false)), /a token is missing/);
 execFileSync("node_modules/.bin/tsc", ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "package.ts"], { stdio: "inherit" });
 console.log("held   the package is installed, its code runs, and its types are true: 0.1.0");

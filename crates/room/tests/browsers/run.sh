@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs browsers.mjs against a built program; SKIPPED where Chromium, node or the registry of npm is missing.
+# Runs browsers.mjs and, with coturn, relay.mjs against a built program; SKIPPED where Chromium, node or the registry of npm is missing.
 # usage: run.sh PROGRAM
 set -e
 program=$(realpath "$1")
@@ -21,3 +21,8 @@ packed=$(npm pack --silent --pack-destination "$work" "$folder/../../page")
 npm install --silent --no-audit --no-fund --no-save "./$packed" >/dev/null
 node package.mjs
 node browsers.mjs "$program" "$browser"
+if command -v turnserver >/dev/null; then
+    node relay.mjs "$program" "$browser"
+else
+    echo "room-browsers: SKIPPED the relay, it needs coturn; to get it: sudo apt-get install coturn"
+fi

@@ -1,0 +1,90 @@
+// A browser that reaches the room by TURN alone (Debian's coturn): by the page, and by WHIP with the Link fields of the answer to OPTIONS.
+// usage: node relay.mjs PROGRAM [CHROMIUM]
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const [program, browser = "/usr/bin/chromium"] = process.argv.slice(2);
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "airbound-relay-"));
+const port = 20000 + (process.pid % 10000);
+const [user, password] = ["ann", 'a "quoted\\" one, with a comma'];
+const turn = spawn("turnserver", [
+  "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${port}`, "--no-tls", "--no-dtls", "--no-cli", "--allow-loopback-peers",
+  "--lt-cred-mech", "--realm=room", `--user=${user}:${password}`, `--pidfile=${folder}/pid`, `--userdb=${folder}/users`, "--log-file=stdout",
+], { stdio: ["ignore", "pipe", "pipe"] });
+let log = "";
+for (const pipe of [turn.stdout, turn.stderr]) pipe.on("data", (part) => { log += part; });
+const server = spawn(program, [
+  "room", "--listen", "127.0.0.1:0", "--ice-server", `turn:127.0.0.1:${port}?transport=tcp,${user},${password}`,
+], { stdio: ["ignore", "pipe", "inherit"] });
+const printed = await new Promise((done) => {
+  let text = "";
+  server.stdout.on("data", (part) => { text += part; if (text.split("\n").length > 2) done(text); });
+});
+const address = printed.match(/guest: (\S+)/)[1];
+const [base, token] = address.split("#");
+let failed = 0;
+
+/** The kinds and addresses of the pair in use, and the frames sent. */
+async function pair(connection) {
+  if (!connection) return {};
+  const stats = await connection.getStats();
+  const all = [...stats.values()];
+  const used = all.find((one) => one.type === "candidate-pair" && one.nominated && one.state === "succeeded");
+  const frames = all.filter((one) => one.type === "outbound-rtp").reduce((sum, one) => sum + (one.framesSent ?? 0), 0);
+  const [own, other] = [used?.localCandidateId, used?.remoteCandidateId].map((id) => stats.get(id));
+  return { own: own?.candidateType, by: own?.relayProtocol, other: other?.candidateType, frames, state: connection.connectionState };
+}
+
+async function holds(name, page) {
+  let seen;
+  const until = Date.now() + 30e3;
+  do {
+    await new Promise((done) => setTimeout(done, 250));
+    seen = await page.evaluate(`(${pair})(window.connection)`);
+  } while (!(seen.own === "relay" && seen.by === "tcp" && seen.frames > 25) && Date.now() < until);
+  const right = seen.own === "relay" && seen.by === "tcp" && seen.frames > 25;
+  if (!right) failed += 1;
+  console.log(`${right ? "held  " : "MISSED"} ${name}: ${JSON.stringify(seen)}`);
+}
+
+const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-sandbox"];
+const opened = await chromium.launch({ executablePath: browser, args });
+try {
+  const page = await opened.newPage();
+  // The page keeps its connection to itself.
+  await page.addInitScript(() => {
+    const Plain = RTCPeerConnection;
+    window.RTCPeerConnection = class extends Plain { constructor(...all) { super(...all); window.connection = this; } };
+  });
+  await page.goto(`${base}?relay=1&join=camera#${token}`);
+  await holds("the page joins by TURN alone", page);
+  await page.close();
+
+  const encoder = await opened.newPage();
+  await encoder.route(`${base}blank`, (route) => route.fulfill({ contentType: "text/html", body: "" }));
+  await encoder.goto(`${base}blank`);
+  await encoder.evaluate(async (token) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/sdp" };
+    const links = (await fetch("/whip", { method: "OPTIONS", headers })).headers.get("link");
+    const value = (name) => links.match(new RegExp(`${name}="((?:[^"\\\\]|\\\\.)*)"`))?.[1].replace(/\\(.)/g, "$1");
+    const iceServers = [{ urls: links.match(/<([^>]*)>/)[1], username: value("username"), credential: value("credential") }];
+    const connection = (window.connection = new RTCPeerConnection({ iceServers, iceTransportPolicy: "relay" }));
+    const stream = await navigator.mediaDevices.getUserMedia({ video: true });
+    connection.addTransceiver(stream.getVideoTracks()[0], { direction: "sendonly" });
+    await connection.setLocalDescription();
+    const answer = await fetch("/whip", { method: "POST", headers, body: connection.localDescription.sdp });
+    if (answer.status !== 201 || answer.headers.get("link") !== links) throw new Error(`${answer.status} ${answer.headers.get("link")}`);
+    await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  }, token);
+  await holds("an encoder of WHIP publishes by TURN alone", encoder);
+} finally {
+  await opened.close();
+  server.kill();
+  turn.kill();
+  fs.rmSync(folder, { recursive: true, force: true });
+}
+if (failed > 0) console.log(log.split("\n").slice(-20).join("\n"));
+process.exit(failed > 0 ? 1 : 0);
