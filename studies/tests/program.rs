@@ -32,6 +32,10 @@ fn tables_of_users_are_looked_at_first() {
     assert!(text.contains("--data is for the rung ns3 or lab alone"), "{text}");
     let text = refuse(&["validate", "lab", "--data", "nowhere"]);
     assert!(text.contains("nowhere has no runs of the laboratory; airbound validate lab --out"), "{text}");
+    let text = refuse(&["validate", "lab", "--only", "uplods"]);
+    assert!(text.contains("--only uplods names no case; allowed are idle, udp-saturated"), "{text}");
+    let text = refuse(&["validate", "closed", "--only", "idle"]);
+    assert!(text.contains("--only is for the rung lab; write airbound validate lab --only NAME"), "{text}");
     let text = refuse(&["validate", "ns3", "--quick", "--data", "nowhere"]);
     assert!(text.contains("nowhere has no table; allowed are files named hidden.csv"), "{text}");
 }

@@ -118,7 +118,7 @@ fn captures_have_the_packets_that_tshark_counts() {
 
 #[test]
 fn the_earliest_packet_begins_a_capture_wherever_it_stands() {
-    // Raw IP. The interface that wrote first stands 2 ms ahead of the other, as where tshark captures on two at once.
+    // Raw IP; two earlier packets stand behind the file's first, as in captures on two interfaces.
     let mut bytes = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0".to_vec();
     for micros in [2000_u32, 0, 1000, 3000, 4000, 5000, 6000, 7000, 8000, 9000] {
         for word in [1_764_000_000, micros, 28, 28] {

@@ -12,7 +12,7 @@ use crate::ladder::{Rung, TableError, ns3_rows_of};
 use crate::{Effort, markdown};
 #[cfg(target_os = "linux")]
 use crate::{
-    lab::{LAB_TITLE, LabSetting, lab_rows},
+    lab::{LAB_TITLE, LabSetting, case_ids, lab_rows},
     rows_markdown,
 };
 
@@ -30,6 +30,17 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
         let folder = validate.data.as_deref().unwrap_or(std::path::Path::new("")).display();
         let problem =
             format!("{folder} has no runs of the laboratory; airbound validate lab --out FOLDER keeps some");
+        return Err(CommandError::Input(problem));
+    }
+    let asks_lab = validate.rungs.iter().any(|name| name == "lab");
+    if validate.only.is_some() && !asks_lab {
+        let problem = "--only is for the rung lab; write airbound validate lab --only NAME";
+        return Err(CommandError::Input(problem.to_owned()));
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(only) = validate.only.as_deref().filter(|only| case_ids(Some(only)).is_empty()) {
+        let all = case_ids(None).join(", ");
+        let problem = format!("--only {only} names no case; allowed are {all}, and a part of such a name");
         return Err(CommandError::Input(problem));
     }
     let mut all: Vec<ValidationRow> = Vec::new();
@@ -56,7 +67,7 @@ pub(super) fn validate(validate: &Validate, verbosity: Verbosity) -> Result<(), 
     }
     drop(steps);
     #[cfg(target_os = "linux")]
-    if validate.rungs.iter().any(|name| name == "lab") {
+    if asks_lab {
         let rows = lab(validate, effort, verbosity)?;
         let text = if validate.markdown {
             rows_markdown(LAB_TITLE, &rows)

@@ -10,4 +10,4 @@ mod stack;
 pub use demonstrations::{AgentBooks, Demonstration, first_look};
 pub use faults::{FAULTS_SCENARIO, fault_rows, faults_script};
 pub use patients::{Patient, clinic, patients, patients_script};
-pub use stack::{LAB_TITLE, LabSetting, rows as lab_rows};
+pub use stack::{LAB_TITLE, LabSetting, case_ids, rows as lab_rows};

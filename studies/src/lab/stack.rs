@@ -72,6 +72,11 @@ pub fn rows(effort: Effort, setting: &LabSetting<'_>) -> Result<Vec<ValidationRo
     Ok(rows)
 }
 
+/// The ids of the cases that [`LabSetting::only`] chooses.
+pub fn case_ids(only: Option<&str>) -> Vec<&'static str> {
+    wanted(only).map(|case| case.id).collect()
+}
+
 /// The case with this id; where none has it, those whose id contains it.
 fn wanted(only: Option<&str>) -> impl Iterator<Item = &'static Case> {
     let is_id = CASES.iter().any(|case| Some(case.id) == only);
@@ -230,11 +235,10 @@ mod tests {
 
     #[test]
     fn an_id_names_one_case_and_a_part_of_it_all_that_have_it() {
-        let ids = |only| wanted(only).map(|case| case.id).collect::<Vec<_>>();
-        assert_eq!(ids(Some("uploads-1")), ["uploads-1"]);
-        assert_eq!(ids(Some("uploads-")).len(), 5);
-        assert_eq!(ids(None).len(), CASES.len());
-        assert!(ids(Some("nothing")).is_empty());
+        assert_eq!(case_ids(Some("uploads-1")), ["uploads-1"]);
+        assert_eq!(case_ids(Some("uploads-")).len(), 5);
+        assert_eq!(case_ids(None).len(), CASES.len());
+        assert!(case_ids(Some("nothing")).is_empty());
     }
 
     #[test]
