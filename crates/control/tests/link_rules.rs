@@ -4,7 +4,9 @@ use crate::link_parts::{Packet, Watched, packet};
 #[allow(dead_code)]
 use airbound_control::frame::StationId;
 use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::link::{Composed, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
+use airbound_control::link::{
+    Composed, DriverOrder, Hold, Link, LinkConfig, LowerQueue, Returned, Room,
+};
 use airbound_control::queue::{AnyQueue, Fifo, FifoConfig};
 use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, LinkStats, MinstrelHtConfig, RateConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -298,6 +300,55 @@ fn a_driver_holds_no_more_than_its_depth_in_flight_packets_included() {
     let descriptor = next(&mut link).expect("packets");
     assert_eq!(sequences(&descriptor), (7..17).collect::<Vec<_>>());
     assert_eq!(link.queue().waiting[BE.index()], 13);
+}
+
+/// A link whose driver serves stations in turn, with 6 packets for each of two stations that an aggregate holds two of.
+fn in_turn() -> TestLink {
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(0)), 1);
+    let lower = LowerQueue::in_order(DriverOrder::RoundRobin, 100).expect("valid");
+    let mut link: TestLink =
+        Composed::new(Watched::new("kind = \"fifo\""), lower, rate.expect("valid"), config());
+    fill(&mut link, &[1, 2], 6);
+    link
+}
+
+#[test]
+fn a_driver_serves_last_the_station_whose_turn_ended_last() {
+    let mut link = in_turn();
+    let on_air = next(&mut link).expect("packets");
+    // A packet for a third station comes while the first is served; it comes again as soon as it is emptied.
+    fill(&mut link, &[3], 1);
+    report(&mut link, on_air, |_| true);
+    let mut turns = Vec::new();
+    while let Some(descriptor) = next(&mut link) {
+        let station = descriptor.station.0;
+        turns.push(station);
+        report(&mut link, descriptor, |_| true);
+        if station == 3 && turns.len() < 4 {
+            fill(&mut link, &[3], 1);
+        }
+    }
+    assert_eq!(turns, [2, 3, 1, 2, 3, 1, 2]);
+}
+
+#[test]
+fn a_host_completes_what_was_sent_before_it_hands_down_more() {
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(8)), 1);
+    let lower = LowerQueue::in_order(DriverOrder::RoundRobin, 10).expect("valid");
+    let config = LinkConfig { completion: Span::from_micros(7), ..config() };
+    let mut link: TestLink =
+        Composed::new(Watched::new("kind = \"fifo\""), lower, rate.expect("valid"), config);
+    fill(&mut link, &[1], 30);
+    let descriptor = next(&mut link).expect("packets");
+    assert_eq!((descriptor.mpdus.len(), link.deadline().select), (10, None));
+    report(&mut link, descriptor, |_| true);
+    let completed = NOW + Span::from_micros(70);
+    assert_eq!(link.deadline().select, Some(completed));
+    let room = Room { category: BE, max_duration: Span::from_micros(5484) };
+    let before = Instant::from_nanos(completed.as_nanos() - 1);
+    assert!(link.next(before, room, &mut Vec::new()).is_none(), "the driver has nothing");
+    let descriptor = link.next(completed, room, &mut Vec::new()).expect("packets");
+    assert_eq!((descriptor.mpdus.len(), link.deadline().select), (10, None));
 }
 
 #[test]

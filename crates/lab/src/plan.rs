@@ -107,8 +107,8 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
         ),
         (
             !is_expressible(&scenario.access_point.path, air.standard),
-            "access-point.path differs from its preset in more than driver-queue, driver-order, max-ampdu-mpdus, max-ampdu-bytes, \
-             max-ppdu-duration, hardware-tries, max-grants, charge-received-airtime and airtime-queue-limit"
+            "access-point.path differs from its preset in more than completion, driver-queue, driver-order, max-ampdu-mpdus, \
+             max-ampdu-bytes, max-ppdu-duration, hardware-tries, max-grants, charge-received-airtime and airtime-queue-limit"
                 .to_owned(),
         ),
         (
@@ -181,6 +181,8 @@ fn obstacle(scenario: &Scenario) -> Option<String> {
 /// Whether a path differs from its preset only in fields that driver and medium support.
 fn is_expressible(path: &Path, standard: Format) -> bool {
     let supported = Path {
+        // The kernel's own, whatever a simulation supposes.
+        completion: path.completion,
         driver_queue: path.driver_queue,
         driver_order: path.driver_order,
         max_ampdu_mpdus: path.max_ampdu_mpdus,

@@ -78,6 +78,8 @@ pub struct Path {
     /// Time from the end of a PPDU until its successor is in the hardware: an interrupt and the driver's reaction. Only for aggregates
     /// formed in advance.
     pub handover: Span,
+    /// Time in which the host completes a frame of an ended PPDU; only then it moves packets to the driver's queue.
+    pub completion: Span,
     /// Time of forming an aggregate.
     pub form: Form,
     /// Capacity in packets of a queue below the queueing scheme in each category; 0: there is no such queue; `None`: limited only by
@@ -155,6 +157,7 @@ impl Preset {
             hardware_aggregates: 1,
             hardware_total: None,
             handover: Span::ZERO,
+            completion: Span::ZERO,
             form: Form::AtAccess,
             driver_queue: Some(0),
             driver_order: DriverOrder::OldestFirst,
@@ -324,6 +327,7 @@ pub(super) const KEYS: &[Key] = &[
     key("hardware-aggregates", "1–1000", "PPDUs in hardware, each category, with that on air"),
     key("hardware-total", r#"1–4000, `"unlimited"`"#, r#"the same over all categories (`form = "ahead"`)"#),
     key("handover", "0–100 ms", "from a PPDU's end to its successor in hardware"),
+    key("completion", "0–1 ms", "host's time for a sent frame, before it fills `driver-queue`"),
     key("form", "`at-access` `ahead`", "aggregates are formed"),
     key("driver-queue", r#"0–100000, `"unlimited"`"#, "packets below the scheme's queue, each category"),
     key("driver-order", "`round-robin` `oldest-first`", "its order of stations"),
@@ -479,6 +483,7 @@ impl Path {
             hardware_aggregates: section.whole("hardware-aggregates", base.hardware_aggregates, 1..=1000)?,
             hardware_total,
             handover,
+            completion: section.ranged("completion", base.completion, Span::ZERO..=Span::from_millis(1))?,
             form,
             driver_queue: read_limit(section, "driver-queue", base.driver_queue, 0..=100_000)?,
             driver_order: section.choice(

@@ -65,6 +65,7 @@ impl Scenario {
             max_tries: path.max_tries,
             give_up_after: None,
             lowers_rate: false,
+            completion: path.completion,
             limits: path.time_limits(),
         }
     }

@@ -91,9 +91,10 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
             maybe((1..20u8).prop_map(|tries| format!("max-tries = {tries}\n"))),
             limit_times(),
             maybe(any::<bool>().prop_map(|on| format!("aggregate-voice = {on}\n"))),
+            maybe((1..300u32).prop_map(|us| format!("completion = \"{us} us\"\n"))),
         )
-            .prop_map(|(tries, grants, rates, most, limits, voice)| {
-                tries + &grants + &rates + &most + &limits + &voice
+            .prop_map(|(tries, grants, rates, most, limits, voice, completion)| {
+                tries + &grants + &rates + &most + &limits + &voice + &completion
             }),
         maybe((1..=window).prop_map(|window| format!("block-ack-window = {window}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("charge-received-airtime = {on}\n"))),

@@ -47,6 +47,7 @@ guard-interval = "800 ns"
 [access-point]
 preset = "mac80211"
 streams = 1
+path = {{ completion = "6.6 us" }}
 [uplink]
 queue = "linux"
 preset = "mac80211"

@@ -74,6 +74,8 @@ pub struct Composed<P, Q, L, R> {
     rate: R,
     config: LinkConfig,
     state: TransmitState<P>,
+    /// When the host will have completed the frames reported; `None` if it was asked later.
+    completed: Option<Instant>,
     dropped_below: Vec<Dropped<P>>,
 }
 
@@ -166,6 +168,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             rate,
             config,
             state: TransmitState::default(),
+            completed: None,
             dropped_below: Vec::new(),
         }
     }
@@ -214,9 +217,10 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     }
 
     fn refill_to(&mut self, depth: usize, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
-        if self.lowered[category.index()] >= depth {
+        if self.lowered[category.index()] >= depth || self.completed.is_some_and(|at| now < at) {
             return;
         }
+        self.completed = None;
         self.upper.on(now, Fact::Round(category));
         let mut turns = Turns::among(self.state.len());
         while self.lowered[category.index()] < depth
@@ -389,6 +393,13 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         self.upper.on(now, Fact::Reported(&report));
+        if let Some(lower) = &mut self.lower {
+            lower.queue.on(now, Fact::Reported(&report));
+            if !self.config.completion.is_zero() {
+                let begins = self.completed.map_or(now, |at| at.max(now));
+                self.completed = Some(begins + self.config.completion * report.descriptor.mpdus.len() as u64);
+            }
+        }
         let TxReport { descriptor, used, acknowledged, airtime, handed, ended, .. } = report;
         let (station, category) = (descriptor.station, descriptor.category);
         let mut mpdus = descriptor.mpdus;
@@ -466,7 +477,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn deadline(&self) -> Deadline {
         let lower = self.lower.as_ref().and_then(|lower| lower.queue.deadline().select);
-        let below = lower.into_iter().chain(self.rate.next_deadline()).min();
+        let below = lower.into_iter().chain(self.completed).chain(self.rate.next_deadline()).min();
         self.upper.deadline().min(Deadline { select: below, channel_load: None })
     }
 }

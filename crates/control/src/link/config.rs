@@ -40,6 +40,9 @@ pub struct LinkConfig {
     pub give_up_after: Option<Span>,
     /// Whether a PPDU whose MPDUs came back without an acknowledgement starts at a later step of the rate chain, one for each return.
     pub lowers_rate: bool,
+    /// Time in which the host completes a frame that was reported. Until it has completed all of them, it moves no packet to a driver's
+    /// queue.
+    pub completion: Span,
     /// Time limits of a packet in each layer.
     pub limits: TimeLimits,
 }
@@ -60,6 +63,7 @@ impl Default for LinkConfig {
             max_tries: None,
             give_up_after: None,
             lowers_rate: false,
+            completion: Span::ZERO,
             limits: TimeLimits::NONE,
         }
     }

@@ -101,9 +101,16 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
     }
 
     fn on(&mut self, _now: Instant, fact: Fact<'_, P>) {
-        if let Fact::Eligibility { station, category, eligibility } = fact {
-            self.lists.set_eligibility(station, category, eligibility);
-            self.order.update(&mut self.lists, station, category);
+        match fact {
+            Fact::Eligibility { station, category, eligibility } => {
+                self.lists.set_eligibility(station, category, eligibility);
+                self.order.update(&mut self.lists, station, category);
+            }
+            Fact::Reported(report) => {
+                let descriptor = &report.descriptor;
+                self.order.end_turn(&mut self.lists, descriptor.station, descriptor.category);
+            }
+            _ => {}
         }
     }
 }

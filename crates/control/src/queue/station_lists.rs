@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::mem;
 
 use airbound_units::{ByteCount, Instant};
 use airbound_wifi::edca::Category;
@@ -424,7 +425,21 @@ impl Rotation {
         }
     }
 
-    /// Returns the station whose turn it is, and moves it to the end of the round.
+    /// The turn of a station has ended: it is behind those whose packets came meanwhile, and leaves the round without packets.
+    pub(super) fn end_turn<P: Payload>(
+        &mut self,
+        lists: &mut StationLists<P>,
+        station: StationId,
+        category: Category,
+    ) {
+        let entry = lists.entry(station, category);
+        if mem::take(&mut entry.in_turn) {
+            self.turns[category.index()].retain(|&other| other != station.0);
+        }
+        self.update(lists, station, category);
+    }
+
+    /// Returns the station whose turn it is, and moves it to the end of the round, to which it comes again when its turn ends.
     pub(super) fn select<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
