@@ -11,7 +11,7 @@ use airbound_wifi::error::{Decoding, noise_floor};
 use airbound_wifi::mpdu::{self, DATA_HEADER, FCS, LLC_SNAP, QOS_DATA_HEADER};
 use airbound_wifi::{Format, GuardInterval};
 
-use crate::{Air, ErrorModel, Path, Scenario, Station};
+use crate::{Air, ErrorModel, Form, Path, Scenario, Station};
 
 /// An SNR that every frame exceeds.
 const ALWAYS_DETECTED: Decibel = Decibel::new(-300.0);
@@ -65,6 +65,7 @@ impl Scenario {
             max_tries: path.max_tries,
             give_up_after: None,
             lowers_rate: false,
+            forms_ahead: path.form == Form::Ahead,
             completion: path.completion,
             limits: path.time_limits(),
         }

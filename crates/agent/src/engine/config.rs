@@ -126,6 +126,7 @@ impl EngineConfig {
             ampdu: AmpduLimits { max_mpdus: packets.into(), max_bytes, max_duration: aggregate },
             window: packets,
             forms_ppdus: false,
+            forms_ahead: true,
             limits: TimeLimits { queue: self.time_limit, ..TimeLimits::NONE },
             ..LinkConfig::default()
         }

@@ -286,10 +286,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
             Eligibility::Fresh
         };
         let changed = self.state.changed_eligibility(station, category, eligibility);
-        match (changed, &mut self.lower) {
-            (None, _) => {}
-            (Some(fact), Some(lower)) => lower.queue.on(now, fact),
-            (Some(fact), None) => self.upper.on(now, fact),
+        if let Some(fact) = changed {
+            Self::tell_serving(&mut self.upper, self.lower.as_mut(), now, fact);
+        }
+    }
+
+    /// Passes a fact to the queue that serves the hardware.
+    fn tell_serving(upper: &mut Q, lower: Option<&mut LowerQueue<L>>, now: Instant, fact: Fact<'_, P>) {
+        match lower {
+            Some(lower) => lower.queue.on(now, fact),
+            None => upper.on(now, fact),
         }
     }
 
@@ -393,15 +399,16 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
 
     fn on_report(&mut self, now: Instant, report: TxReport<P>, returned: &mut Returned<P>) {
         self.upper.on(now, Fact::Reported(&report));
-        if let Some(lower) = &mut self.lower {
-            lower.queue.on(now, Fact::Reported(&report));
-            if !self.config.completion.is_zero() {
-                let begins = self.completed.map_or(now, |at| at.max(now));
-                self.completed = Some(begins + self.config.completion * report.descriptor.mpdus.len() as u64);
-            }
-        }
         let TxReport { descriptor, used, acknowledged, airtime, handed, ended, .. } = report;
         let (station, category) = (descriptor.station, descriptor.category);
+        if !self.config.forms_ahead {
+            let fact = Fact::TurnEnded { station, category };
+            Self::tell_serving(&mut self.upper, self.lower.as_mut(), now, fact);
+        }
+        if self.lower.is_some() && !self.config.completion.is_zero() {
+            let begins = self.completed.map_or(now, |at| at.max(now));
+            self.completed = Some(begins + self.config.completion * descriptor.mpdus.len() as u64);
+        }
         let mut mpdus = descriptor.mpdus;
         let count = u16::try_from(mpdus.len()).unwrap_or(u16::MAX);
         // A descriptor that never reached the air says nothing about a rate.

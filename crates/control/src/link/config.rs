@@ -40,6 +40,8 @@ pub struct LinkConfig {
     pub give_up_after: Option<Span>,
     /// Whether a PPDU whose MPDUs came back without an acknowledgement starts at a later step of the rate chain, one for each return.
     pub lowers_rate: bool,
+    /// Whether PPDUs are formed while others are on the air, rather than when the channel has been won.
+    pub forms_ahead: bool,
     /// Time in which the host completes a frame that was reported. Until it has completed all of them, it moves no packet to a driver's
     /// queue.
     pub completion: Span,
@@ -63,6 +65,7 @@ impl Default for LinkConfig {
             max_tries: None,
             give_up_after: None,
             lowers_rate: false,
+            forms_ahead: false,
             completion: Span::ZERO,
             limits: TimeLimits::NONE,
         }

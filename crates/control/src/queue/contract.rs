@@ -215,6 +215,14 @@ pub enum Fact<'a, P> {
     /// The hardware returned a descriptor. Its acknowledged MPDUs have left the layers below; the link retransmits the others
     /// or gives them up ([`Fact::Dropped`]).
     Reported(&'a TxReport<P>),
+    /// The exchange of a station's PPDU has ended, and only now the next one is formed ([`crate::link::LinkConfig::forms_ahead`]).
+    /// To the queue that serves the hardware.
+    TurnEnded {
+        /// The receiver.
+        station: StationId,
+        /// The access category.
+        category: Category,
+    },
     /// A packet that left the queue without accounting ([`super::Sink::put`]) is handed to the layers below, with its airtime
     /// estimate.
     Handed(&'a P),

@@ -90,6 +90,7 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
         dropped: &mut Vec<Dropped<P>>,
     ) {
         self.hand_out(now, turn, sink, dropped);
+        self.order.leave_if_idle(&mut self.lists, turn.station, turn.category);
     }
 
     fn flush(&mut self, station: StationId, out: &mut Vec<P>) {
@@ -106,9 +107,8 @@ impl<P: Payload> Queue<P> for RoundRobin<P> {
                 self.lists.set_eligibility(station, category, eligibility);
                 self.order.update(&mut self.lists, station, category);
             }
-            Fact::Reported(report) => {
-                let descriptor = &report.descriptor;
-                self.order.end_turn(&mut self.lists, descriptor.station, descriptor.category);
+            Fact::TurnEnded { station, category } => {
+                self.order.end_turn(&mut self.lists, station, category);
             }
             _ => {}
         }

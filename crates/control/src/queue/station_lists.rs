@@ -425,18 +425,33 @@ impl Rotation {
         }
     }
 
-    /// The turn of a station has ended: it is behind those whose packets came meanwhile, and leaves the round without packets.
+    /// The turn of a station has ended: it is behind those whose packets came meanwhile.
     pub(super) fn end_turn<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,
         station: StationId,
         category: Category,
     ) {
-        let entry = lists.entry(station, category);
-        if mem::take(&mut entry.in_turn) {
+        self.leave(lists, station, category);
+        self.update(lists, station, category);
+    }
+
+    /// A station that was emptied leaves the round, and comes again at its end.
+    pub(super) fn leave_if_idle<P: Payload>(
+        &mut self,
+        lists: &mut StationLists<P>,
+        station: StationId,
+        category: Category,
+    ) {
+        if !lists.entry(station, category).is_active() {
+            self.leave(lists, station, category);
+        }
+    }
+
+    fn leave<P: Payload>(&mut self, lists: &mut StationLists<P>, station: StationId, category: Category) {
+        if mem::take(&mut lists.entry(station, category).in_turn) {
             self.turns[category.index()].retain(|&other| other != station.0);
         }
-        self.update(lists, station, category);
     }
 
     /// Returns the station whose turn it is, and moves it to the end of the round, to which it comes again when its turn ends.
