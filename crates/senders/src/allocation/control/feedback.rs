@@ -31,7 +31,9 @@ impl RateAllocator {
     /// sent, and the level is that of what arrives: a steady allocator takes the step from there, or it would cut a rate that is low
     /// enough in each interval until the queue is gone.
     fn regulated(&self, rate: f64, above: f64, arrived: Option<f64>, gain: impl Fn(f64) -> f64) -> f64 {
-        let drains = arrived.filter(|arrived| self.config.steady && above > 0.0 && *arrived > rate);
+        // What a live stream's queue brings is limited by `overload`, and its slots hold too few frames to tell a rate.
+        let tells = self.config.steady && !self.config.live && above > 0.0;
+        let drains = arrived.filter(|arrived| tells && *arrived > rate);
         let from = drains.unwrap_or(rate);
         let next = from - gain(from) * above;
         if above > 0.0 { next.min(rate) } else { next }
