@@ -3,7 +3,7 @@
 
 use airbound_senders::allocation::{
     AllocationConfig, Bottleneck, FrameSensor, Observation, RateAllocator, ReceiverId, Report, SensorConfig,
-    Stamps,
+    Stamps, Start,
 };
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 use proptest::prelude::*;
@@ -205,4 +205,81 @@ fn an_open_frame_is_closed_at_a_deadline() {
     sensor.on_packet(&packets(at(0), 0, 5, None));
     let report = sensor.on_deadline(at(500_000)).expect("due");
     assert_eq!((report.frames, report.packets, report.level()), (1, 5, Some(5.0)));
+}
+
+/// A report of a slot with full frames, as while a queue stands.
+fn full(number: u32, slot: Span, arrived: f64) -> Report {
+    let payload = arrived * slot.as_secs_f64() / 8.0;
+    let packets = (payload / PACKET.as_u64() as f64) as u32;
+    Report {
+        number,
+        slot,
+        frames: packets / 64,
+        packets,
+        transmissions: packets / 64 * 64,
+        payload: ByteCount::new(payload as u64),
+        phy_rate: Some(BitRate::from_mbps(867)),
+        ..Report::default()
+    }
+}
+
+/// Gives reports, each a slot after the one before, and returns the rates in Mb/s after them.
+fn rates_after(allocator: &mut RateAllocator, slot: Span, reports: impl Iterator<Item = Report>) -> Vec<f64> {
+    let mut now = at(0);
+    reports
+        .map(|report| {
+            now += slot;
+            allocator.on_report(now, STATION, &report);
+            allocator.on_deadline(now);
+            allocator.rate(STATION).as_bps() as f64 / 1e6
+        })
+        .collect()
+}
+
+#[test]
+fn a_queue_that_drains_cuts_the_rate_once() {
+    let slot = Span::from_millis(500);
+    let config = AllocationConfig { start: Start::Feedback, ..AllocationConfig::default() };
+    let mut allocator = RateAllocator::new(config).expect("valid");
+    allocator.join_at(at(0), STATION, BitRate::from_mbps(56));
+    let rates = rates_after(&mut allocator, slot, (1..6).map(|number| full(number, slot, 48e6)));
+    // By lemma 2 a station that receives 48 Mb/s in frames of 64 has 24 to 25 Mb/s at 32.
+    assert!(rates[1..].iter().all(|rate| (24.0..26.0).contains(rate)), "{rates:?}");
+}
+
+#[test]
+fn a_start_lowers_its_rate_when_frames_are_full() {
+    let slot = Span::from_millis(50);
+    let mut allocator = RateAllocator::new(AllocationConfig::default()).expect("valid");
+    allocator.join(at(0), STATION);
+    let mut air = Air { overhead: 400e-6, phy: 867e6, number: 0 };
+    // Alone for a while, then other traffic fills the air.
+    let alone = (0..2).map(|_| air.report(1e6, slot, Some(BitRate::from_mbps(867)))).collect::<Vec<_>>();
+    let busy = (10..14).map(|number| full(number, slot, 60e6));
+    let rates = rates_after(&mut allocator, slot, alone.into_iter().chain(busy));
+    assert!(rates[1] > 200.0, "{rates:?}");
+    let last = rates[rates.len() - 1];
+    assert!((30.0..33.0).contains(&last), "{last}: {rates:?}");
+}
+
+#[test]
+fn single_packets_at_the_lowest_rate_end_no_start() {
+    let slot = Span::from_millis(50);
+    let config = AllocationConfig { longest: Some(Span::from_millis(3)), ..AllocationConfig::default() };
+    let mut allocator = RateAllocator::new(config).expect("valid");
+    allocator.join(at(0), STATION);
+    // The target is 1.6 packets at 13 Mb/s. Half of what is sent still waits.
+    let reports = (1..9).map(|number| Report {
+        number,
+        slot,
+        frames: 2,
+        packets: 3,
+        transmissions: 3,
+        payload: PACKET * 3,
+        phy_rate: Some(BitRate::from_mbps(13)),
+        ..Report::default()
+    });
+    rates_after(&mut allocator, slot, reports);
+    let judged = allocator.allocations().next().expect("a station").bottleneck;
+    assert_eq!(judged, Bottleneck::None);
 }

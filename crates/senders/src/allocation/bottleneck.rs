@@ -32,7 +32,7 @@ pub struct BottleneckDetector {
 pub(super) const VOTES: u32 = 3;
 /// Share of the target below which frames are clearly below it: levels of slots scatter by a tenth.
 const CLEARLY_BELOW: f64 = 0.75;
-/// Share of the sent packets below which arrivals count as less: slots cut frames, which amounts to one frame in a slot.
+/// Share of the sent packets below which arrivals count as less.
 const LESS: f64 = 0.97;
 /// Share of a slot's packets lost in a queue above which the queue overflows.
 const OVERFLOW: f64 = 0.01;
@@ -66,11 +66,24 @@ impl BottleneckDetector {
     /// Takes the values of a slot: the mean level of whole frames, the target level, the amounts that arrived and were sent (same unit),
     /// and the share of packets lost in a queue. Values that are not numbers are ignored.
     pub fn on_slot(&mut self, level: f64, target: f64, arrived: f64, sent: f64, lost: f64) -> Bottleneck {
+        self.on_slot_of(level, target, arrived, sent, lost, 0.0)
+    }
+
+    /// Takes the values of a slot whose ends cut frames of `frame`, in the unit of what arrived: up to one frame less says nothing.
+    pub(super) fn on_slot_of(
+        &mut self,
+        level: f64,
+        target: f64,
+        arrived: f64,
+        sent: f64,
+        lost: f64,
+        frame: f64,
+    ) -> Bottleneck {
         let usable = level.is_finite() && target > 0.0 && arrived.is_finite() && sent > 0.0;
         if !usable {
             return self.judgement;
         }
-        self.starved = arrived < LESS * sent;
+        self.starved = arrived < (LESS * sent).min(sent - frame);
         // A queue that drains loses packets of an earlier rate.
         let drains = LESS * arrived > sent;
         let short = self.starved || lost > OVERFLOW && !drains;
@@ -110,5 +123,19 @@ mod tests {
     fn losses_of_a_queue_that_drains_say_nothing_about_the_present_rate() {
         assert!(is_short([9.8; 4], [10.0; 4]), "its queue overflows");
         assert!(!is_short([20.0, 10.0, 1.0, 0.07], [10.0, 1.0, 0.02, 0.02]), "the rate has fallen");
+    }
+
+    #[test]
+    fn a_frame_that_a_slot_cut_is_no_want() {
+        // Four packets, one a frame, are sent in each slot of 50 ms; now and then three arrive in it.
+        let judged = |arrived: f64| {
+            let mut detector = BottleneckDetector::new();
+            for _ in 0..4 {
+                detector.on_slot_of(1.0, 32.0, arrived, 4.0, 0.0, 1.0);
+            }
+            detector.judgement()
+        };
+        assert_eq!(judged(3.0), Bottleneck::None);
+        assert_eq!(judged(2.5), Bottleneck::Wire);
     }
 }

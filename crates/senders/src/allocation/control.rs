@@ -1,16 +1,17 @@
 //! The proxy's allocator: algorithms 1 and 2, with additions for real networks.
 
+mod feedback;
 mod model_rates;
 
 use airbound_units::{BitRate, ByteCount, ConfigError, Instant, Span};
 
 use super::bottleneck::Bottleneck;
-use super::config::{AllocationConfig, Form, LEAST, Share, Start};
+use super::config::{AllocationConfig, LEAST, Share, Start};
 use super::hold::Hold;
 use super::overload;
 use super::report::Report;
 use super::start::{Overhead, Space};
-use super::stream::{Allocation, Direction, ReceiverId, Stream, fresh_level, level_of_largest, moved};
+use super::stream::{Allocation, Direction, ReceiverId, Stream, level_of_largest, moved};
 
 /// Upper limit of all rates, above any PHY rate.
 const MAX_RATE: f64 = 100e9;
@@ -215,6 +216,8 @@ impl RateAllocator {
         station.level = Some(level);
         if !starting || began >= station.changed {
             station.frames += f64::from(report.frames);
+            station.payload += report.payload.bits() as f64;
+            station.time += report.slot.as_secs_f64();
             station.transmissions += f64::from(report.transmissions);
         }
         if self.config.judges(report.frames) && self.starting.is_none() {
@@ -226,7 +229,8 @@ impl RateAllocator {
             let arrived = if self.config.live { slot.max(usual.0.min(sent)) } else { slot };
             let frame = level + report.companions;
             let detector = &mut station.detector;
-            let judged = detector.on_slot(frame, target, arrived, sent, report.queue_loss());
+            let cut = level * self.config.packet.bits() as f64 / report.slot.as_secs_f64().max(1e-6);
+            let judged = detector.on_slot_of(frame, target, arrived, sent, report.queue_loss(), cut);
             // A station held at the rate of the wire receives all that is sent. Its bottleneck is still the wire.
             let by = match judged {
                 Bottleneck::None => station.held.map_or(Bottleneck::Wlan, |held| held.by()),
@@ -299,10 +303,11 @@ impl RateAllocator {
         if self.starting.is_some() {
             self.start(now);
         } else {
+            self.keep_measuring(now);
             self.step(now);
         }
         for station in &mut self.streams {
-            station.frames = 0.0;
+            (station.frames, station.payload, station.time) = (0.0, 0.0, 0.0);
             station.transmissions = 0.0;
             station.reported = false;
         }
@@ -454,128 +459,5 @@ impl RateAllocator {
         let (packet, overhead) =
             (self.config.packet.bits() as f64, self.config.packet_overhead.bits() as f64);
         phy * packet / (packet + overhead) / self.streams.len().max(1) as f64
-    }
-
-    /// K₀/n in (bit/s) per packet, for a station with this rate. A steady allocator keeps it below half of the critical gain: by
-    /// lemma 2 the level follows the rate with the slope c / (1 - wᵀx)², which is N / (x (1 - wᵀx)), so that half of it is x (1 - wᵀx) / N.
-    fn gain(&self, rate: f64) -> f64 {
-        let gain = self.config.gain * 1e6 / self.streams.len().max(1) as f64;
-        if !self.config.steady {
-            return gain;
-        }
-        let packet = self.config.packet.bits() as f64;
-        let cost = (packet + self.config.packet_overhead.bits() as f64) / packet;
-        let taken: f64 =
-            self.streams.iter().filter_map(|station| Some(cost * station.rate / station.phy?)).sum();
-        gain.min(self.overhead.steady_gain(
-            &self.config,
-            self.streams.len(),
-            rate,
-            (1.0 - taken).clamp(LEAST_FREE, 1.0),
-        ))
-    }
-
-    /// The only station, if its PHY rate is not known. Algorithm 1 regulates it without.
-    fn lone(&self) -> Option<usize> {
-        matches!(&self.streams[..], [stream] if stream.phy.is_none()).then_some(0)
-    }
-
-    /// Algorithm 1 with the steady gain of [`Self::gain`], the free time measured.
-    fn lone_step(&mut self, now: Instant, place: usize) {
-        let stream = &self.streams[place];
-        if let Some(level) = stream.fresh_level().filter(|_| self.is_heard(now, place)) {
-            let above = level - self.config.target;
-            // A queue has to drain; a step up must not exceed what is free.
-            let least = if above > 0.0 { LEAST_FREE } else { 0.0 };
-            let free = stream.measured_free().clamp(least, 1.0);
-            let steady = self.overhead.steady_gain(&self.config, 1, stream.rate, free);
-            let gain = (self.config.gain * 1e6).min(steady);
-            self.set(now, place, stream.rate - gain * above);
-        }
-    }
-
-    /// Executes one step of algorithm 1 or 2.
-    fn step(&mut self, now: Instant) {
-        for held in self.streams.iter_mut().filter_map(|station| station.held.as_mut()) {
-            held.probe();
-        }
-        if let Some(lone) = self.lone() {
-            self.lone_step(now, lone);
-            return;
-        }
-        match self.config.form {
-            Form::Distributed => self.with_known(now, |this, known| this.distributed_step(now, known)),
-            Form::Central => self.with_known(now, |this, known| this.central_step(now, known)),
-        }
-    }
-
-    /// Algorithm 1 for each station, which knows the number of stations and its own reports. For the shares of theorem 1 it also needs the
-    /// PHY rate of the regulated station.
-    fn distributed_step(&mut self, now: Instant, known: &[(usize, f64)]) {
-        for &(place, phy) in known {
-            let Some(level) = self.streams[place].fresh_level() else { continue };
-            let own = self.streams[place].rate;
-            let rate = own - self.gain(own) * (level - self.target_of(place));
-            let most = if self.config.share == Share::Optimal { self.fair_share(phy) } else { MAX_RATE };
-            self.set(now, place, rate.min(most));
-        }
-    }
-
-    /// Algorithm 2, with the regulated station chosen as the share demands.
-    fn central_step(&mut self, now: Instant, known: &[(usize, f64)]) {
-        if self.config.share == Share::Optimal {
-            self.hold_at_cap(now, known);
-            return;
-        }
-        let by_rate = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
-        // The level of a held station says nothing about the shares of others.
-        let all_held = known.iter().all(|(place, _)| self.streams[*place].limit().is_some());
-        let free = known.iter().filter(|(place, _)| all_held || self.streams[*place].limit().is_none());
-        let regulated = match self.config.share {
-            Share::Printed => free.min_by(by_rate),
-            // The first of several equal ones, unless one is faster.
-            _ => free.rev().max_by(by_rate),
-        };
-        let Some(&(place, phy)) = regulated else { return };
-        // The pseudo-code continues from the rate of the regulated station. When the fastest station changes merely by the scatter of
-        // measured rates, that rate belongs to a lower PHY rate, and with each change all rates fall. So the ratio is carried over instead.
-        // It must not raise all rates when PHY rates rise, as after a start: at the same ratio levels rise with them, since c stays.
-        let own =
-            known.iter().map(|(place, _)| self.streams[*place].rate).fold(self.streams[place].rate, f64::max);
-        let mut rate = match (self.config.share, self.factor) {
-            (Share::EqualAirtime, Some(factor)) if self.config.steady => {
-                (factor * phy).min(own * (1.0 + CHANGED))
-            }
-            _ => self.streams[place].rate,
-        };
-        let id = self.streams[place].id.0;
-        if let Some(level) = fresh_level(self.streams.iter().filter(|stream| stream.id.0 == id)) {
-            rate = (rate - self.gain(rate) * (level - self.config.target)).max(LEAST);
-        }
-        self.factor = Some(rate / phy);
-        for (other, own) in known {
-            self.set(now, *other, rate * own / phy);
-        }
-    }
-
-    /// The optimum of problem P: one rate for all stations at the target, 1/n of the payload airtime for those below it.
-    fn hold_at_cap(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let largest = |held: bool| {
-            let streams = known.iter().map(|(place, _)| &self.streams[*place]);
-            streams
-                .filter(|stream| stream.limit().is_some() == held)
-                .map(|stream| stream.rate)
-                .reduce(f64::max)
-        };
-        // If all stations are held, the rates that they receive limit all.
-        let Some(mut cap) = largest(false).or_else(|| largest(true)) else { return };
-        let at_cap = known.iter().map(|(place, _)| &self.streams[*place]);
-        let level = fresh_level(at_cap.filter(|station| station.rate >= 0.999 * cap));
-        if let Some(level) = level {
-            cap -= self.gain(cap) * (level - self.config.target);
-        }
-        for (place, phy) in known {
-            self.set(now, *place, cap.max(LEAST).min(self.fair_share(*phy)));
-        }
     }
 }

@@ -18,7 +18,7 @@
 //! | `report` | the message to the proxy |
 //! | `uplink` | the client's uplink: bunches, and the rest of its report |
 //! | `stream` | the allocator's state of one direction of one station |
-//! | `control` | algorithms 1 and 2, the distributed form, joining and leaving stations |
+//! | `control` | joining and leaving stations, reports and deadlines; rates from feedback (algorithms 1 and 2) and from the model |
 //! | `start` | from cold to the target by inverting the model |
 //! | `overload` | the limit of a live stream whose queue grows |
 //! | `bottleneck` | whether the WLAN or the wire limits a station |

@@ -12,7 +12,7 @@ use super::stream::Stream;
 const UNMEASURED_SHARE: f64 = 0.5;
 /// Lower limit of levels from which the overhead is measured: below it most frames may hold the one packet that any frame has.
 const MIN_LEVEL: f64 = 2.5;
-/// Upper limit of these levels, short of a full block-ack window: above it the queue may be growing.
+/// Level from which on a queue may stand or grow, short of a full block-ack window.
 const MAX_LEVEL: f64 = 56.0;
 
 /// Overhead T_acc + T_oh of a frame, assumed or measured.
@@ -62,7 +62,18 @@ impl Overhead {
         Self { seconds: config.frame_overhead.as_secs_f64(), measured: false }
     }
 
-    /// Measures the overhead from the level of the station at index `place` while the rates of `links` were in force.
+    /// Whether a queue may stand at this level, so that it is that of what arrives, and not of what is sent (regime 1 of Sec. 4.1).
+    pub(super) fn is_queued(config: &AllocationConfig, level: f64) -> bool {
+        level > (config.target * 1.75).max(MIN_LEVEL).min(MAX_LEVEL.max(config.target))
+    }
+
+    /// Whether a level says more than that a frame holds a packet.
+    pub(super) fn is_told_by(level: f64, target: f64) -> bool {
+        level >= MIN_LEVEL.min(target)
+    }
+
+    /// Measures the overhead from the level of the station at index `place` while the rates of `links` were in force, or of a queued
+    /// level, while they arrived.
     pub(super) fn learn(
         &mut self,
         config: &AllocationConfig,
@@ -70,8 +81,7 @@ impl Overhead {
         place: usize,
         level: f64,
     ) {
-        let limit = (config.target * 1.75).max(MIN_LEVEL).min(MAX_LEVEL.max(config.target));
-        if level < MIN_LEVEL.min(config.target) || level > limit {
+        if !Self::is_told_by(level, config.target) {
             return;
         }
         let (mut count, mut share, mut own) = (0_usize, 0.0, 0.0);
@@ -94,16 +104,27 @@ impl Overhead {
         }
     }
 
-    /// Half of the critical gain, in (bit/s) per packet, of one of `streams` with this rate, at a free share of the air. Lemma 2 speaks of
-    /// levels that have settled. A level comes closer to its end by the share that is taken in each round of T = N / x: its time constant
+    /// Half of the critical gain, in (bit/s) per packet, of one of `streams` with this rate and level, at a free share of the air. That is
+    /// x (1 - wᵀx) / N_ε at the target. Away from it, it is the slope of the chord that ends at the target: by lemma 2 the rate there is
+    /// N_ε x / (N (1 - wᵀx) + N_ε wᵀx). The tangent would take all of a rate at twice the target, and double a rate far below it at most.
+    ///
+    /// Lemma 2 speaks of levels that have settled. A level comes closer to its end by the share that is taken in each round of T = N / x: its time constant
     /// is T / (1 - wᵀx), where 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an interval, the gain
     /// is as much lower, since a report is the answer to older rates.
-    pub(super) fn steady_gain(&self, config: &AllocationConfig, streams: usize, rate: f64, free: f64) -> f64 {
-        let round = config.target * config.packet.bits() as f64 / rate.max(LEAST);
+    pub(super) fn steady_gain(
+        &self,
+        config: &AllocationConfig,
+        streams: usize,
+        rate: f64,
+        free: f64,
+        level: f64,
+    ) -> f64 {
+        let levels = level * free + config.target * (1.0 - free);
+        let round = levels * config.packet.bits() as f64 / rate.max(LEAST);
         let at_target = streams as f64 * self.seconds / round;
         let answer = round / free.max(at_target) + config.dead_time.as_secs_f64();
         let settled = config.interval.as_secs_f64() / (2.0 * answer);
-        rate * free / config.target * settled.min(1.0)
+        rate * free / levels * settled.min(1.0)
     }
 
     pub(super) const fn is_measured(&self) -> bool {
@@ -148,4 +169,36 @@ impl Overhead {
 /// The airtime of a packet in seconds.
 fn airtime(config: &AllocationConfig, link: &Link) -> f64 {
     (config.packet + config.packet_overhead).bits() as f64 / link.phy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocation::{AllocationConfig, Downlink};
+
+    const PACKET: f64 = 1470.0 * 8.0;
+
+    /// A rate of one station in bit/s, whose level is `level` by lemma 2, with the share of the air that its payload takes.
+    fn rate_of(level: f64, overhead: f64, airtime: f64) -> (f64, f64) {
+        let rate = level / (overhead + airtime * level);
+        let known =
+            Downlink::new(overhead, vec![airtime]).and_then(|air| air.levels(&[rate])).expect("stable");
+        assert!((known[0] - level).abs() < 1e-6);
+        (rate * PACKET, airtime * rate)
+    }
+
+    #[test]
+    fn a_step_ends_at_the_target_from_any_level() {
+        let config = AllocationConfig::default();
+        let overhead = Overhead::assumed(&config);
+        for (seconds, airtime) in [(214e-6, 14e-6), (2e-3, 20e-6), (8e-3, 14e-6)] {
+            let (target, _) = rate_of(32.0, seconds, airtime);
+            for level in [2.5, 8.0, 31.0, 33.0, 48.0, 64.0] {
+                let (rate, taken) = rate_of(level, seconds, airtime);
+                let gain = overhead.steady_gain(&config, 1, rate, 1.0 - taken, level);
+                let next = rate - gain * (level - 32.0);
+                assert!((next / target - 1.0).abs() < 1e-6, "from {level}: {next} for {target}");
+            }
+        }
+    }
 }

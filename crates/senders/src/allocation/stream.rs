@@ -61,6 +61,9 @@ pub(super) struct Stream {
     /// Since the last update; of an uplink, reports and the sum of their levels.
     pub(super) frames: f64,
     pub(super) transmissions: f64,
+    /// Payload in bit, and the time in s, in which it arrived.
+    pub(super) payload: f64,
+    pub(super) time: f64,
     pub(super) number: Option<u32>,
     /// Whether a report has come since the last decision.
     pub(super) reported: bool,
@@ -124,6 +127,8 @@ impl Stream {
             level: None,
             frames: 0.0,
             transmissions: 0.0,
+            payload: 0.0,
+            time: 0.0,
             number: None,
             reported: false,
             heard: now,
@@ -212,6 +217,13 @@ pub(super) fn fresh_level<'a>(streams: impl Iterator<Item = &'a Stream>) -> Opti
     }
     let levels = sums.into_iter().filter(|(frames, _)| *frames > 0.0);
     levels.map(|(frames, transmissions)| transmissions / frames).reduce(f64::max)
+}
+
+/// The mean rate in bit/s at which payload arrived at one of `streams` since the last update.
+pub(super) fn fresh_arrivals<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<f64> {
+    let (payload, time) =
+        streams.fold((0.0, 0.0), |(payload, time), stream| (payload + stream.payload, time + stream.time));
+    (time > 0.0).then(|| payload / time)
 }
 
 /// The last level of the downlink with the highest rate.

@@ -2,8 +2,9 @@
 
 use airbound_units::{Instant, Span};
 
-use super::super::start::Link;
-use super::super::stream::Planned;
+use super::super::config::Start;
+use super::super::start::{Link, Overhead};
+use super::super::stream::{Planned, fresh_arrivals};
 use super::{CHANGED, NEAR, RateAllocator};
 
 /// Longest start; after that, feedback takes over even if the level is not near the target.
@@ -23,29 +24,50 @@ impl RateAllocator {
     }
 
     fn start_known(&mut self, now: Instant, known: &[(usize, f64)]) {
-        let fastest = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1));
-        let level = fastest.and_then(|place| self.streams[known[place].0].fresh_level());
+        let was_measured = self.overhead.is_measured();
         // The model covers all stations: until each has reported, those that have keep to safe rates.
         let complete = known.len() == self.streams.len();
-        if let (Some(place), Some(level), true) = (fastest, level, complete) {
-            let target = self.target_of(known[place].0);
-            let was_measured = self.overhead.is_measured();
-            // The model is one of rates that are sent. A burst of an application that sends little has the frames of a high rate.
-            if known.iter().all(|(place, _)| self.streams[*place].is_sent()) {
-                let links = known.iter().map(|(place, phy)| Link::of(&self.streams[*place], *phy));
-                self.overhead.learn(&self.config, links, place, level);
-            }
-            if was_measured && (level / target - 1.0).abs() < NEAR {
+        if complete && let Some((level, target)) = self.measure(known) {
+            // A rate control that begins at its lowest rate lowers the target below what a level can tell.
+            let is_near = (level / target - 1.0).abs() < NEAR && Overhead::is_told_by(level, self.asked);
+            if was_measured && is_near {
                 self.starting = None;
                 return;
             }
-        }
-        if complete && level.is_some() {
             self.plan(now, known);
         }
         if self.starting.is_none_or(|since| now - since >= LONGEST_START) {
             self.starting = None;
         }
+    }
+
+    /// Measures the overhead while feedback sets the rates, so that a start after a change of PHY rates begins with what holds now. A
+    /// live stream starts no second time.
+    pub(super) fn keep_measuring(&mut self, now: Instant) {
+        if self.config.start == Start::Model && !self.config.live {
+            self.with_known(now, |this, known| {
+                if known.len() == this.streams.len() {
+                    this.measure(known);
+                }
+            });
+        }
+    }
+
+    /// Measures the overhead from the level of the fastest of these stations. Returns the level with its target; `None` without a level.
+    fn measure(&mut self, known: &[(usize, f64)]) -> Option<(f64, f64)> {
+        let place = (0..known.len()).rev().max_by(|a, b| known[*a].1.total_cmp(&known[*b].1))?;
+        let level = self.streams[known[place].0].fresh_level()?;
+        // The model is one of rates that are sent. A burst of an application that sends little has the frames of a high rate.
+        if known.iter().all(|(place, _)| self.streams[*place].is_sent()) {
+            let is_queued = Overhead::is_queued(&self.config, level);
+            let links = known.iter().map(|(place, phy)| {
+                let stream = &self.streams[*place];
+                let arrived = fresh_arrivals(std::iter::once(stream)).filter(|_| is_queued);
+                Link { rate: arrived.unwrap_or(stream.rate), phy: *phy }
+            });
+            self.overhead.learn(&self.config, links, place, level);
+        }
+        Some((level, self.target_of(known[place].0)))
     }
 
     /// Takes new rates from the model if a PHY rate has changed: starts again, or where streams are live, scales what feedback has found.
