@@ -72,13 +72,17 @@ export class Follower {
     this.work = Promise.resolve();
   }
 
-  /** Takes {sequence, rate, layers}: rate 0 releases, `layers` names the encodings in use. An old notice is acknowledged and has no effect. */
+  /**
+   * Takes {sequence, rate, layers}: rate 0 releases, `layers` names the encodings in use; one encoding of scalable layers follows the rate. An
+   * old notice is acknowledged and has no effect.
+   */
   onNotice(notice) {
     this.answer({ t: "ack", sequence: notice.sequence });
     if (notice.sequence <= this.sequence) return;
     this.sequence = notice.sequence;
     this.rate = notice.rate;
-    const total = notice.rate > 0 && !notice.layers ? Math.min(notice.rate, this.cap) : this.cap;
+    const scalable = this.sender?.getParameters().encodings.length === 1;
+    const total = notice.rate > 0 && (scalable || !notice.layers) ? Math.min(notice.rate, this.cap) : this.cap;
     if (this.sender) this.work = this.work.then(() => holdSender(this.sender, total, notice.layers ?? undefined)).catch(() => {});
   }
 }

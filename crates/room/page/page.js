@@ -7,6 +7,8 @@ const room = token.split(".")[0] || "room";
 const slots = Math.min(31, Number(query.get("slots")) || 7);
 const cap = Math.min(20e6, Number(query.get("cap")) || 1.5e6);
 const width = Math.min(1920, Number(query.get("width")) || 640);
+/** The mode of scalable layers in which the camera is sent, as VP9; null for simulcast. */
+const svc = query.get("svc");
 const RESUME = `airbound-resume-${room}`;
 /** What tests read. */
 const shown = (window.airbound = { state: "new", view: null, link: null, error: null, own: null, log: [] });
@@ -45,6 +47,13 @@ function makeTile(title) {
   return { tile, video, name, layer, size, why, large, label };
 }
 
+/** The codecs of some names, and retransmissions: fewer codecs keep an offer with many slots short. */
+function codecs(names) {
+  const all = RTCRtpReceiver.getCapabilities("video").codecs;
+  const usual = (codec) => codec.sdpFmtpLine === undefined || !/profile-id=[^0]/.test(codec.sdpFmtpLine);
+  return all.filter((codec) => [...names, "rtx"].includes(codec.mimeType.slice(6).toLowerCase()) && usual(codec));
+}
+
 async function camera() {
   const stream = await navigator.mediaDevices.getUserMedia({ video: { width, height: (width * 9) / 16, frameRate: 25 }, audio: query.get("audio") !== "0" });
   return stream;
@@ -76,12 +85,16 @@ async function enter(withCamera) {
     const track = stream.getVideoTracks()[0];
     const wide = track.getSettings().width ?? width;
     // A browser sends as many layers as the capture has room for, and never the largest if it is named beyond that.
-    const encodings = wide >= 960
-      ? [{ rid: "q", scaleResolutionDownBy: 4, maxBitrate: cap * 0.08 }, { rid: "h", scaleResolutionDownBy: 2, maxBitrate: cap * 0.24 }, { rid: "f", maxBitrate: cap * 0.68 }]
-      : wide >= 480
-        ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
-        : [{ maxBitrate: cap }];
-    sender = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings }).sender;
+    const encodings = svc
+      ? [{ scalabilityMode: svc, maxBitrate: cap }]
+      : wide >= 960
+        ? [{ rid: "q", scaleResolutionDownBy: 4, maxBitrate: cap * 0.08 }, { rid: "h", scaleResolutionDownBy: 2, maxBitrate: cap * 0.24 }, { rid: "f", maxBitrate: cap * 0.68 }]
+        : wide >= 480
+          ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
+          : [{ maxBitrate: cap }];
+    const sent = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
+    sent.setCodecPreferences(codecs(svc ? ["vp9"] : ["vp8"]));
+    sender = sent.sender;
     const audio = stream.getAudioTracks()[0];
     if (audio) connection.addTransceiver(audio, { direction: "sendonly" });
     const own = makeTile($("name").value || "you");
@@ -101,9 +114,7 @@ async function enter(withCamera) {
     player.srcObject = new MediaStream([heard.receiver.track]);
     document.body.append(player);
   }
-  // Fewer codecs keep an offer with many slots short.
-  const vp8 = RTCRtpReceiver.getCapabilities("video").codecs.filter((codec) => /\/(vp8|rtx)$/i.test(codec.mimeType));
-  connection.getTransceivers().filter((one) => one.receiver.track.kind === "video").forEach((one) => one.setCodecPreferences(vp8));
+  videos.forEach((one) => one.setCodecPreferences(codecs(["vp8", "vp9"])));
   connection.onconnectionstatechange = () => {
     shown.state = connection.connectionState;
     status(connection.connectionState);

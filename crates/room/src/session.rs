@@ -39,8 +39,6 @@ const RESUME: Duration = Duration::from_secs(15);
 const GRACE: Duration = Duration::from_secs(10);
 /// Messages that a client may send in an interval of 200 ms.
 const MOST_MESSAGES: u32 = 20;
-/// Rate below which a layer counts as not sent, bit/s.
-const LEAST_LAYER: f64 = 8e3;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
 /// Multiple of the rate to be looked for that is tried: what a sender sends varies.
@@ -465,5 +463,6 @@ impl Session {
 
 mod decide;
 mod media;
+mod scalable;
 mod seats;
 mod state;
