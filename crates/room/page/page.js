@@ -1,4 +1,4 @@
-import { Follower, readIceServers, readLink } from "./client.js";
+import { Follower, addScalable, readIceServers, readLink } from "./client.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
@@ -77,6 +77,7 @@ async function enter(withCamera) {
   }
   const iceServers = await readIceServers(location.href, token, post);
   const connection = new RTCPeerConnection({ iceServers, iceTransportPolicy: query.get("relay") === "1" ? "relay" : "all" });
+  shown.connection = connection;
   const channel = connection.createDataChannel("room");
   shown.log = [];
   const say = (message) => { if (channel.readyState === "open") channel.send(JSON.stringify(message)); };
@@ -85,16 +86,18 @@ async function enter(withCamera) {
     const track = stream.getVideoTracks()[0];
     const wide = track.getSettings().width ?? width;
     // A browser sends as many layers as the capture has room for, and never the largest if it is named beyond that.
-    const encodings = svc
-      ? [{ scalabilityMode: svc, maxBitrate: cap }]
-      : wide >= 960
-        ? [{ rid: "q", scaleResolutionDownBy: 4, maxBitrate: cap * 0.08 }, { rid: "h", scaleResolutionDownBy: 2, maxBitrate: cap * 0.24 }, { rid: "f", maxBitrate: cap * 0.68 }]
-        : wide >= 480
-          ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
-          : [{ maxBitrate: cap }];
-    const sent = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
-    sent.setCodecPreferences(codecs(svc ? ["vp9"] : ["vp8"]));
-    sender = sent.sender;
+    const encodings = wide >= 960
+      ? [{ rid: "q", scaleResolutionDownBy: 4, maxBitrate: cap * 0.08 }, { rid: "h", scaleResolutionDownBy: 2, maxBitrate: cap * 0.24 }, { rid: "f", maxBitrate: cap * 0.68 }]
+      : wide >= 480
+        ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
+        : [{ maxBitrate: cap }];
+    if (svc) {
+      sender = await addScalable(connection, track, svc, cap);
+    } else {
+      const simulcast = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
+      simulcast.setCodecPreferences(codecs(["vp8"]));
+      sender = simulcast.sender;
+    }
     const audio = stream.getAudioTracks()[0];
     if (audio) connection.addTransceiver(audio, { direction: "sendonly" });
     const own = makeTile($("name").value || "you");

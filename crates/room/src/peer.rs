@@ -220,6 +220,8 @@ pub(crate) struct Peer {
     pub(crate) fell: bool,
     /// Packets of its link were lost in this interval.
     pub(crate) trouble: bool,
+    /// When packets of its link were last seen to be lost.
+    pub(crate) losing: Option<Instant>,
     pub(crate) probe: Option<f64>,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
@@ -285,6 +287,7 @@ impl Peer {
             anew: None,
             fell: false,
             trouble: false,
+            losing: None,
             probe: None,
             rembs: BTreeMap::new(),
             trial: 0.0,

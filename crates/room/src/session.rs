@@ -355,7 +355,9 @@ impl Session {
                 Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
                 Event::PeerStats(stats) => {
                     let Some(peer) = self.peers.get_mut(&id) else { continue };
-                    peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
+                    if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
+                        (peer.trouble, peer.losing) = (true, Some(self.now));
+                    }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
                     if peer.is_anew(self.now) {

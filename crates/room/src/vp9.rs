@@ -12,6 +12,8 @@ const WIDE: u8 = 0x80;
 /// Bits of the octet of layers, beside three each for the temporal and the spatial one.
 const SWITCH: u8 = 0x10;
 const DEPENDS: u8 = 0x01;
+/// Another distance follows.
+const MORE: u8 = 0x01;
 
 /// The descriptor of one packet, as far as forwarding needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +36,18 @@ pub(crate) struct Descriptor {
     pub(crate) switches: bool,
     /// The frame is predicted from the spatial layer below.
     pub(crate) depends: bool,
+    /// In the flexible mode, the distances of the pictures that the frame is predicted from; 0 for none.
+    pub(crate) references: Option<[u8; 3]>,
     /// Place of TL0PICIDX.
     base_at: usize,
 }
 
 impl Descriptor {
+    /// How many picture ids there are before they begin again.
+    pub(crate) const fn pictures(&self) -> u16 {
+        if self.short { 1 << 7 } else { 1 << 15 }
+    }
+
     /// Reads the beginning of a payload; `None` if it is truncated.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let flags = *payload.first()?;
@@ -57,21 +66,34 @@ impl Descriptor {
         }
         let layers = if flags & LAYERED != 0 { next()? } else { 0 };
         let based = flags & (LAYERED | FLEXIBLE) == LAYERED;
-        let base_layer = if based { Some(next()?) } else { None };
+        let base_at = at;
+        let base_layer = if based { Some(*payload.get(at)?) } else { None };
+        at += usize::from(based);
+        let predicted = flags & PREDICTED != 0;
+        let mut references = (flags & FLEXIBLE != 0).then_some([0; 3]);
+        for reference in references.iter_mut().flatten().filter(|_| predicted) {
+            let octet = *payload.get(at)?;
+            at += 1;
+            *reference = octet >> 1;
+            if octet & MORE == 0 {
+                break;
+            }
+        }
         // A payload has data behind its descriptor.
         payload.get(at)?;
         Some(Self {
             picture,
             short,
             base_layer,
-            predicted: flags & PREDICTED != 0,
+            predicted,
             begins: flags & BEGINS != 0,
             ends: flags & ENDS != 0,
             spatial: layers >> 1 & 7,
             temporal: layers >> 5,
             switches: layers & SWITCH != 0,
             depends: layers & DEPENDS != 0,
-            base_at: at - 1,
+            references,
+            base_at,
         })
     }
 
@@ -112,17 +134,20 @@ mod tests {
         assert_eq!((second.spatial, second.temporal), (1, 0));
         let delta = Descriptor::parse(DELTA).expect("a descriptor");
         assert!(delta.begins && delta.ends && delta.predicted && !delta.depends);
-        assert_eq!((delta.spatial, delta.temporal), (1, 2));
+        assert_eq!((delta.spatial, delta.temporal, delta.references), (1, 2, Some([1, 0, 0])));
     }
 
     #[test]
     fn every_prefix_is_read_or_refused() {
-        for whole in [KEY, KEY_SECOND, DELTA, &[0xa8, 0x05, 0x10, 0x07, 0xaa]] {
-            for length in 0..whole.len() {
-                let read = Descriptor::parse(&whole[..length]);
-                assert_eq!(read.is_some(), length > if whole[0] & FLEXIBLE == 0 { 4 - 1 + 1 } else { 4 });
+        // The last: outside the flexible mode, with a picture id of 7 bits.
+        for (whole, length) in [(KEY, 4), (KEY_SECOND, 4), (DELTA, 5), (&[0xa8, 0x05, 0x10, 0x07, 0xaa], 4)] {
+            for read in 0..=whole.len() {
+                assert_eq!(Descriptor::parse(&whole[..read]).is_some(), read > length, "{whole:x?} {read}");
             }
         }
+        // Three distances at most.
+        let descriptor = Descriptor::parse(&[0xf0, 0x85, 0x10, 0x50, 0x03, 0x05, 0x07, 0x09, 0xaa]);
+        assert_eq!(descriptor.and_then(|descriptor| descriptor.references), Some([1, 2, 3]));
     }
 
     #[test]
@@ -136,5 +161,24 @@ mod tests {
         assert_eq!(renumbered(&[0xa8, 0x05, 0x10, 0x07, 0xaa]), [0xa8, 0x92, 0x34, 0x10, 0x77, 0xaa]);
         assert_eq!(renumbered(&[0x88, 0x05, 0xaa]), [0x88, 0x92, 0x34, 0xaa]);
         assert_eq!(renumbered(&[0x08, 0xaa]), [0x08, 0xaa]);
+    }
+
+    #[test]
+    fn any_bytes_are_renumbered_or_refused() {
+        bolero::check!().with_type::<(Vec<u8>, u16, u8)>().for_each(|(bytes, picture, base_layer)| {
+            let Some(read) = Descriptor::parse(bytes) else { return };
+            assert!(read.spatial < 8 && read.temporal < 8 && bytes.len() > read.base_at);
+            let picture = picture & 0x7fff;
+            let changed = read.renumbered(bytes, Some(picture), Some(*base_layer));
+            let wanted = Descriptor {
+                picture: read.picture.map(|_| picture),
+                short: false,
+                base_layer: read.base_layer.map(|_| *base_layer),
+                base_at: read.base_at + usize::from(read.short),
+                ..read
+            };
+            assert_eq!(Descriptor::parse(&changed), Some(wanted));
+            assert_eq!(changed.len(), bytes.len() + usize::from(read.short));
+        });
     }
 }

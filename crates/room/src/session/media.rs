@@ -132,7 +132,7 @@ impl Session {
         for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id && viewer.connected) {
             let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
             let Some(number) = slot.number(codec) else { continue };
-            leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write)));
+            leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write.marker(true))));
             if slot.current != Some(layer) {
                 if slot.wanted != Some(layer) || !arrival.key {
                     continue;

@@ -22,12 +22,17 @@ impl Session {
         let part = Packet {
             sequence: *packet.seq_no,
             timestamp: packet.header.timestamp,
-            point,
+            picture: descriptor.picture,
+            pictures: descriptor.pictures(),
+            spatial: descriptor.spatial,
+            temporal: descriptor.temporal,
             begins: descriptor.begins,
             ends: descriptor.ends,
             marker: packet.header.marker,
             predicted: descriptor.predicted,
+            depends: descriptor.depends,
             switches: descriptor.switches,
+            references: descriptor.references,
         };
         let arrival = Arrival {
             sequence: part.sequence,
@@ -46,17 +51,19 @@ impl Session {
                 if !arrival.key {
                     continue;
                 }
+                // What waits is of the stream before.
+                leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write.marker(true))));
                 slot.continuity.switch(&arrival);
-                slot.selector = Some(Selector::new(&part));
+                slot.selector = Some(Selector::new());
             }
             let Some(selector) = &mut slot.selector else { continue };
             let decision = selector.decide(Point::of(wanted), &part);
             let current = Some(selector.point().layer());
             slot.switches += u32::from(slot.current != current);
             slot.current = current;
-            // What waited on this slot before the stream began was the last of its picture.
-            let last = decision.waited.unwrap_or(true);
-            leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write.marker(last))));
+            if let Some(last) = decision.waited {
+                leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write.marker(last))));
+            }
             let marker = match decision.fate {
                 Fate::Stays { run } => {
                     slot.continuity.skip(part.sequence, run);

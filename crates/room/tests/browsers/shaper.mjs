@@ -1,7 +1,7 @@
-// A link between one browser and the room: datagrams towards the browser wait for their turn, at most 250 ms, and are lost behind that.
+// A link between one browser and the room: datagrams towards the browser wait for their turn behind at most 128 KiB, and are lost beyond that.
 import dgram from "node:dgram";
 
-const LONGEST = 250;
+const LONGEST = 131072;
 
 /** A socket beside the room's own, through which the media of one page pass. */
 export class Shaper {
@@ -39,7 +39,7 @@ export class Shaper {
   pass(bytes, to) {
     const now = performance.now();
     const begins = Math.max(now, this.free);
-    if (begins - now > LONGEST) {
+    if ((begins - now) * this.rate > LONGEST * 8e3) {
       this.lost += 1;
       return;
     }
