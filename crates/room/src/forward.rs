@@ -73,7 +73,9 @@ impl Numbering {
 
     /// Leaves out a packet, and with `run` those that are missing before it. A late one has left its number free, as nobody knew of it.
     pub(crate) fn skip(&mut self, sequence: u64, run: bool) {
-        let Some((first, offset)) = self.offsets.back_mut().filter(|_| sequence > self.entered) else { return };
+        let Some((first, offset)) = self.offsets.back_mut().filter(|_| sequence > self.entered) else {
+            return;
+        };
         let from = if run { self.entered + 1 } else { sequence };
         self.entered = sequence;
         let next = (sequence + 1, *offset - (sequence + 1 - from) as i64);

@@ -43,13 +43,15 @@ impl Point {
     }
 }
 
-/// Rates of the points of a stream, each with all that it contains, by the rates of its frames alone; 0 for a point without frames of its own.
+/// Rates of the points of a stream, each with all that it contains, by the rates of its frames alone; 0 for a point without frames of its own,
+/// and for one that nobody is to get: a larger size at the lowest of three frame rates, as a quarter of the pictures is no video.
 pub(crate) fn cumulative(rates: &[f64; MOST_LAYERS]) -> [f64; MOST_LAYERS] {
     std::array::from_fn(|layer| {
-        if rates[layer] <= 0.0 {
+        let point = Point::of(layer as u8);
+        let slow = point.spatial > 0 && point.temporal == 0 && rates[layer + 2] > 0.0;
+        if rates[layer] <= 0.0 || slow {
             return 0.0;
         }
-        let point = Point::of(layer as u8);
         (0..=layer).filter(|other| point.has(Point::of(*other as u8))).map(|other| rates[other]).sum()
     })
 }
@@ -92,18 +94,14 @@ impl Packet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It leaves, perhaps as the last of its picture.
-    Leaves {
-        marker: bool,
-    },
+    Leaves { marker: bool },
     /// It leaves once the next packet shows whether it is the last of its picture.
     Waits,
     /// It does not. Those that are missing before it do not either if `run` says so.
-    Stays {
-        run: bool,
-    },
+    Stays { run: bool },
 }
 
-/// What becomes of a packet and of the one that waited.
+/// The fate of a packet and of the one that waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) fate: Fate,
@@ -114,9 +112,9 @@ pub(crate) struct Decision {
 /// The choice of packets for one slot.
 #[derive(Debug, Clone)]
 pub(crate) struct Selector {
-    /// What may leave of the present picture.
+    /// The point up to which frames of the present picture may leave.
     limit: Point,
-    /// What leaves.
+    /// The point up to which frames leave.
     point: Point,
     latest: Option<Packet>,
     waits: bool,
@@ -258,7 +256,8 @@ mod tests {
                 // Of lower frame rates the nearest; without a key picture of its own a layer waits for the next.
                 let [slow, middle] = *bases;
                 let near = |base: Option<u16>| base.map(|base| self.picture.wrapping_sub(base) & 0x7fff);
-                let base = if temporal == 2 { near(middle).into_iter().chain(near(slow)).min() } else { near(slow) };
+                let base =
+                    if temporal == 2 { near(middle).into_iter().chain(near(slow)).min() } else { near(slow) };
                 let lower = packets.last().is_some_and(|packet| packet.spatial + 1 == spatial);
                 if drops >> spatial & 1 != 0 || base.is_none() && (!key || spatial > 0 && !lower) {
                     continue;
@@ -327,7 +326,9 @@ mod tests {
         /// All that left can be decoded, and its pictures end with a marker, and nothing else does.
         fn check(&self) {
             let has = |spatial, picture| {
-                self.left.iter().any(|(packet, _)| (packet.spatial, packet.picture) == (spatial, Some(picture)))
+                self.left
+                    .iter()
+                    .any(|(packet, _)| (packet.spatial, packet.picture) == (spatial, Some(picture)))
             };
             for (packet, _) in &self.left {
                 let picture = packet.picture.expect("it has one");
@@ -450,7 +451,7 @@ mod tests {
 
     #[test]
     fn rates_of_points_are_sums_of_what_they_contain() {
-        let rates = [10.0, 5.0, 6.0, 30.0, 10.0, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(cumulative(&rates), [10.0, 15.0, 21.0, 40.0, 55.0, 0.0, 0.0, 0.0, 0.0]);
+        let rates = [10.0, 5.0, 6.0, 30.0, 10.0, 0.0, 80.0, 20.0, 10.0];
+        assert_eq!(cumulative(&rates), [10.0, 15.0, 21.0, 40.0, 55.0, 0.0, 0.0, 155.0, 171.0]);
     }
 }

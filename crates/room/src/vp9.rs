@@ -43,7 +43,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// How many picture ids there are before they begin again.
+    /// The number of picture ids, behind which they begin again.
     pub(crate) const fn pictures(&self) -> u16 {
         if self.short { 1 << 7 } else { 1 << 15 }
     }

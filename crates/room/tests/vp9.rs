@@ -21,7 +21,8 @@ fn picture(number: u16, place: usize) -> Vec<Vec<u8>> {
             flags |= if part == 0 { 0x08 } else { 0 } | if part + 1 == sizes.len() { 0x04 } else { 0 };
             let depends = u8::from(place == 0 && spatial > 0);
             let [high, low] = number.to_be_bytes();
-            let mut payload = vec![flags, 0x80 | high, low, temporal << 5 | 0x10 | (spatial as u8) << 1 | depends];
+            let mut payload =
+                vec![flags, 0x80 | high, low, temporal << 5 | 0x10 | (spatial as u8) << 1 | depends];
             payload.extend((place > 0).then_some(distance << 1));
             payload.resize(*size, 0);
             packets.push(payload);

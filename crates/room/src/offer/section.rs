@@ -200,7 +200,9 @@ impl<'a> Section<'a> {
         }
         if codec == Codec::Vp9 {
             // 8 bits at half the colour's resolution, which is the usual profile (RFC 9628 section 6).
-            all.retain(|(value, _)| self.parameter(*value, "profile-id").is_none_or(|profile| profile == "0"));
+            all.retain(|(value, _)| {
+                self.parameter(*value, "profile-id").is_none_or(|profile| profile == "0")
+            });
         }
         all
     }

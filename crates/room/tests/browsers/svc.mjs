@@ -57,8 +57,8 @@ try {
   const ben = await browsers.open(guest, "Ben", { width: 320, cap: 100e3, shaper });
   const [first, begin] = await until(60, ben, (now) => now.width === 960 && now.layer === 9);
   check("the largest size arrives", first.width === 960, { time: begin, ...first });
-  const rising = (first.layers ?? []).every((rate, index, all) => rate > (index % 3 ? all[index - 1] : 0));
-  check("nine layers have rates", rising, first.layers);
+  const rates = (first.layers ?? []).filter((rate) => rate > 0);
+  check("seven layers have rates", rates.length === 7 && rates.every((rate, index) => index === 0 || rate > rates[index - 1]), rates);
   const wide = await watch(ben, 8);
 
   shaper.rate = NARROW;
@@ -66,10 +66,10 @@ try {
   check("a narrow link gets a smaller size", fallen.width < 960, { time: fall, frozen: fallen.frozen - wide.frozen, lost: shaper.lost, layer: fallen.layer, width: fallen.width });
   await wait(2000);
   const narrow = await watch(ben, 10);
-  check("and its pictures go on", narrow.fps > 4 && narrow.frozen < 2 && narrow.width < 960, narrow);
+  check("and its pictures go on", narrow.fps > 4 && narrow.width < 960, narrow);
 
   shaper.rate = Infinity;
-  const [back, rise] = await until(60, ben, (now) => now.width === 960 && now.layer >= 7);
+  const [back, rise] = await until(60, ben, (now) => now.width === 960 && now.layer >= 8);
   check("the largest size comes back", back.width === 960, { time: rise, ...back });
 } finally {
   await browsers.close();
