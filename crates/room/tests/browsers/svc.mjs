@@ -59,11 +59,13 @@ try {
   check("the largest size arrives", first.width === 960, { time: begin, ...first });
   const rates = (first.layers ?? []).filter((rate) => rate > 0);
   check("seven layers have rates", rates.length === 7 && rates.every((rate, index) => index === 0 || rate > rates[index - 1]), rates);
-  const wide = await watch(ben, 8);
+  await watch(ben, 5);
+  // On a busy machine its estimate varies: the largest size is there when the link becomes narrow.
+  const [wide] = await until(40, ben, (now) => now.width === 960 && now.layer >= 8);
 
   shaper.rate = NARROW;
   const [fallen, fall] = await until(20, ben, (now) => now.layer > 0 && now.layer <= 6 && now.width < 960);
-  check("a narrow link gets a smaller size", fallen.width < 960, { time: fall, frozen: fallen.frozen - wide.frozen, lost: shaper.lost, layer: fallen.layer, width: fallen.width });
+  check("a narrow link gets a smaller size", fallen.width < 960, { time: fall, from: wide.layer, to: fallen.layer, width: fallen.width, frozen: fallen.frozen - wide.frozen, lost: shaper.lost });
   await wait(2000);
   const narrow = await watch(ben, 10);
   check("and its pictures go on", narrow.fps > 4 && narrow.width < 960, narrow);
