@@ -119,6 +119,9 @@ pub(crate) struct Slot {
     pub(crate) waiting: Option<RtpWrite>,
     /// Since when its frame rate is lower than wanted.
     lacks: Option<Instant>,
+    /// When it last got a smaller part of a scalable stream, and when a key frame was asked for as packets were lost then.
+    pub(crate) fell: Option<Instant>,
+    pub(crate) repaired: Option<Instant>,
     pub(crate) switches: u32,
 }
 
@@ -348,6 +351,8 @@ impl Peer {
                 selector: None,
                 waiting: None,
                 lacks: None,
+                fell: None,
+                repaired: None,
                 switches: 0,
             }),
             MediaKind::Audio if receives => {

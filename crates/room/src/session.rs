@@ -363,6 +363,7 @@ impl Session {
                     if peer.is_anew(self.now) {
                         self.take_estimate(id, estimate, false);
                     }
+                    self.repair(id);
                 }
                 Event::KeyframeRequest(request) => {
                     let slots = self.peers.get(&id).map(|peer| peer.slots.as_slice()).unwrap_or_default();

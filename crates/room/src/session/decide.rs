@@ -12,8 +12,6 @@ const DOUBTFUL: f64 = 2.0;
 const NO_LIMIT: u64 = 1_000_000_000;
 /// Time for which a queue that was seen contradicts a higher claim.
 const CONTRADICTS: Duration = Duration::from_secs(2);
-/// Time after losses in which a step down is taken for their consequence.
-const LOSING: Duration = Duration::from_secs(1);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
 const DESIRED: f64 = 1.2;
 
@@ -296,7 +294,6 @@ impl Session {
         let scalable = self.peers.get(&source).is_some_and(Peer::is_scalable);
         let Some(peer) = self.peers.get_mut(&viewer) else { return };
         let connected = peer.connected;
-        let losing = peer.losing.is_some_and(|at| self.now.saturating_duration_since(at) < LOSING);
         let slots = &mut peer.slots;
         let Some(slot) = slots.iter_mut().find(|slot| slot.source == Some(source)) else { return };
         let before = slot.wanted;
@@ -307,11 +304,13 @@ impl Session {
             slot.current = None;
             slot.continuity.stop();
         }
-        // What was lost may be of the layers that stay, and browsers wait three seconds before they ask.
-        let spoilt = layer.filter(|_| scalable && losing && layer < before);
-        if let Some(layer) = slot.missing(self.now, scalable).or(spoilt).filter(|_| connected) {
+        if scalable && layer < before {
+            slot.fell = Some(self.now);
+        }
+        if let Some(layer) = slot.missing(self.now, scalable).filter(|_| connected) {
             self.ask_key(source, layer);
         }
+        self.repair(viewer);
         let size =
             |layer: Option<u8>| layer.map_or("nothing".to_owned(), |layer| format!("layer {}", layer + 1));
         let why = self.room.explain(viewer, source).map(|reason| reason.to_string()).unwrap_or_default();

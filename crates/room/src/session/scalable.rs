@@ -7,7 +7,30 @@ use crate::forward::Arrival;
 use crate::layers::{Fate, Packet, Point, Selector};
 use crate::vp9::Descriptor;
 
+/// Time after a step down in which losses are of the layers that stay, too: browsers wait three seconds for a picture before they ask for another.
+const FELL: Duration = Duration::from_secs(3);
+/// Age of the latest losses that are reported each half second.
+const LOSING: Duration = Duration::from_millis(600);
+/// Shortest time between two key frames for that.
+const AGAIN: Duration = Duration::from_secs(1);
+
 impl Session {
+    /// Asks for key frames where a viewer's link loses packets and has got a smaller part of a scalable stream: the step itself brings none.
+    pub(super) fn repair(&mut self, id: ClientId) {
+        let now = self.now;
+        let past = |since: Option<Instant>, time: Duration| {
+            since.is_none_or(|at| now.saturating_duration_since(at) >= time)
+        };
+        let Some(peer) = self.peers.get_mut(&id).filter(|peer| !past(peer.losing, LOSING)) else { return };
+        let mut spoilt = Vec::new();
+        for slot in peer.slots.iter_mut().filter(|slot| !past(slot.fell, FELL) && past(slot.repaired, AGAIN))
+        {
+            slot.repaired = Some(now);
+            spoilt.extend(slot.source.zip(slot.current));
+        }
+        spoilt.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
+    }
+
     /// Takes a packet of VP9 of a camera.
     pub(super) fn on_scalable(&mut self, id: ClientId, packet: &RtpPacket) {
         let Some(descriptor) = Descriptor::parse(&packet.payload) else { return };

@@ -1,12 +1,10 @@
-// A link between one browser and the room: datagrams towards the browser wait for their turn behind at most 128 KiB, and are lost beyond that.
+// A link between one browser and the room: datagrams towards the browser wait for their turn in a queue, and are lost where it is full.
 import dgram from "node:dgram";
-
-const LONGEST = 131072;
 
 /** A socket beside the room's own, through which the media of one page pass. */
 export class Shaper {
-  constructor() {
-    Object.assign(this, { rate: Infinity, free: 0, ways: new Map(), lost: 0, passed: 0 });
+  constructor(bytes) {
+    Object.assign(this, { bytes, rate: Infinity, free: 0, ways: new Map(), lost: 0, passed: 0 });
   }
 
   /** Makes a page join through it: in the answer it stands in place of the room. Call before the page is opened. */
@@ -39,7 +37,7 @@ export class Shaper {
   pass(bytes, to) {
     const now = performance.now();
     const begins = Math.max(now, this.free);
-    if ((begins - now) * this.rate > LONGEST * 8e3) {
+    if ((begins - now) * this.rate > this.bytes * 8e3) {
       this.lost += 1;
       return;
     }

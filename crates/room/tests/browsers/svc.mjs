@@ -1,5 +1,5 @@
 // Scalable layers of VP9: one Chromium sends three sizes at three frame rates, another one's link is narrowed and widened again.
-// usage: node svc.mjs PROGRAM [CHROMIUM] [MODE]
+// usage: node svc.mjs PROGRAM [CHROMIUM] [MODE] [QUEUE], of QUEUE bytes
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { Browsers, wait } from "./participant.mjs";
 import { Shaper } from "./shaper.mjs";
 
-const [program, browser = "/usr/bin/chromium", mode = "L3T3_KEY"] = process.argv.slice(2);
+const [program, browser = "/usr/bin/chromium", mode = "L3T3_KEY", queue = 131072] = process.argv.slice(2);
 const NARROW = 500e3;
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "airbound-svc-"));
 let failed = 0;
@@ -50,7 +50,7 @@ const printed = await new Promise((done) => {
 });
 const guest = printed.match(/guest: (\S+)/)[1];
 const browsers = new Browsers(browser, folder, new URL(guest).origin, (error) => { failed += 1; console.log("MISSED no error in the page:", String(error)); });
-const shaper = new Shaper();
+const shaper = new Shaper(Number(queue));
 
 try {
   await browsers.open(guest, "Ann", { width: 960, cap: 1.5e6, svc: mode });
