@@ -48,6 +48,14 @@ export interface Link {
 export function holdSender(sender: RTCRtpSender, total: number, layers?: number): Promise<boolean[]>;
 
 /**
+ * Adds a camera's track in scalable layers of VP9: `mode` as in WebRTC-SVC, such as L3T3_KEY or L1T3, at up to `rate` bit/s. Fails where the
+ * browser has no such codec or mode.
+ */
+export function addScalable(
+  connection: RTCPeerConnection, track: MediaStreamTrack, mode: string, rate: number,
+): Promise<RTCRtpSender>;
+
+/**
  * Reads the servers of STUN and TURN of a room, for `iceServers` of the connection that joins it; empty if it has none. `base` is the
  * room's address, `ask` is called in place of `fetch`. Fails with the room's sentence if it refuses the token.
  */

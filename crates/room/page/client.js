@@ -26,6 +26,22 @@ export async function holdSender(sender, total, layers = Infinity) {
 }
 
 /**
+ * Adds a camera's track in scalable layers of VP9, such as L3T3_KEY (three sizes, three frame rates) at up to `rate` bit/s; returns its sender.
+ * The layers are the smaller sizes: the encoder is not to shrink its picture beside them, which a hold would make it do for good.
+ */
+export async function addScalable(connection, track, mode, rate) {
+  const all = RTCRtpReceiver.getCapabilities("video").codecs;
+  const codecs = all.filter((one) => /\/rtx$/i.test(one.mimeType) || (/\/vp9$/i.test(one.mimeType) && /profile-id=0|^$/.test(one.sdpFmtpLine ?? "")));
+  const sendEncodings = [{ scalabilityMode: mode, maxBitrate: rate }];
+  const added = connection.addTransceiver(track, { direction: "sendonly", sendEncodings });
+  added.setCodecPreferences(codecs);
+  const parameters = added.sender.getParameters();
+  parameters.degradationPreference = "maintain-resolution";
+  await added.sender.setParameters(parameters);
+  return added.sender;
+}
+
+/**
  * The servers of STUN and TURN of a room, for the RTCPeerConnection that joins it: ask first, as a connection takes no others later
  * without a restart of ICE. `base` is the room's address, `ask` a fetch of the page's own.
  */
@@ -72,13 +88,17 @@ export class Follower {
     this.work = Promise.resolve();
   }
 
-  /** Takes {sequence, rate, layers}: rate 0 releases, `layers` names the encodings in use. An old notice is acknowledged and has no effect. */
+  /**
+   * Takes {sequence, rate, layers}: rate 0 releases, `layers` names the encodings in use; one encoding of scalable layers follows the rate. An
+   * old notice is acknowledged and has no effect.
+   */
   onNotice(notice) {
     this.answer({ t: "ack", sequence: notice.sequence });
     if (notice.sequence <= this.sequence) return;
     this.sequence = notice.sequence;
     this.rate = notice.rate;
-    const total = notice.rate > 0 && !notice.layers ? Math.min(notice.rate, this.cap) : this.cap;
+    const scalable = this.sender?.getParameters().encodings.length === 1;
+    const total = notice.rate > 0 && (scalable || !notice.layers) ? Math.min(notice.rate, this.cap) : this.cap;
     if (this.sender) this.work = this.work.then(() => holdSender(this.sender, total, notice.layers ?? undefined)).catch(() => {});
   }
 }

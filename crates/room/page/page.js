@@ -1,4 +1,4 @@
-import { Follower, readIceServers, readLink } from "./client.js";
+import { Follower, addScalable, readIceServers, readLink } from "./client.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
@@ -7,6 +7,8 @@ const room = token.split(".")[0] || "room";
 const slots = Math.min(31, Number(query.get("slots")) || 7);
 const cap = Math.min(20e6, Number(query.get("cap")) || 1.5e6);
 const width = Math.min(1920, Number(query.get("width")) || 640);
+/** The mode of scalable layers in which the camera is sent, as VP9; null for simulcast. */
+const svc = query.get("svc");
 const RESUME = `airbound-resume-${room}`;
 /** What tests read. */
 const shown = (window.airbound = { state: "new", view: null, link: null, error: null, own: null, log: [] });
@@ -45,6 +47,13 @@ function makeTile(title) {
   return { tile, video, name, layer, size, why, large, label };
 }
 
+/** The codecs of some names, and retransmissions: fewer codecs keep an offer with many slots short. */
+function codecs(names) {
+  const all = RTCRtpReceiver.getCapabilities("video").codecs;
+  const usual = (codec) => codec.sdpFmtpLine === undefined || !/profile-id=[^0]/.test(codec.sdpFmtpLine);
+  return all.filter((codec) => [...names, "rtx"].includes(codec.mimeType.slice(6).toLowerCase()) && usual(codec));
+}
+
 async function camera() {
   const stream = await navigator.mediaDevices.getUserMedia({ video: { width, height: (width * 9) / 16, frameRate: 25 }, audio: query.get("audio") !== "0" });
   return stream;
@@ -68,6 +77,7 @@ async function enter(withCamera) {
   }
   const iceServers = await readIceServers(location.href, token, post);
   const connection = new RTCPeerConnection({ iceServers, iceTransportPolicy: query.get("relay") === "1" ? "relay" : "all" });
+  shown.connection = connection;
   const channel = connection.createDataChannel("room");
   shown.log = [];
   const say = (message) => { if (channel.readyState === "open") channel.send(JSON.stringify(message)); };
@@ -81,7 +91,13 @@ async function enter(withCamera) {
       : wide >= 480
         ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
         : [{ maxBitrate: cap }];
-    sender = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings }).sender;
+    if (svc) {
+      sender = await addScalable(connection, track, svc, cap);
+    } else {
+      const simulcast = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
+      simulcast.setCodecPreferences(codecs(["vp8"]));
+      sender = simulcast.sender;
+    }
     const audio = stream.getAudioTracks()[0];
     if (audio) connection.addTransceiver(audio, { direction: "sendonly" });
     const own = makeTile($("name").value || "you");
@@ -101,9 +117,7 @@ async function enter(withCamera) {
     player.srcObject = new MediaStream([heard.receiver.track]);
     document.body.append(player);
   }
-  // Fewer codecs keep an offer with many slots short.
-  const vp8 = RTCRtpReceiver.getCapabilities("video").codecs.filter((codec) => /\/(vp8|rtx)$/i.test(codec.mimeType));
-  connection.getTransceivers().filter((one) => one.receiver.track.kind === "video").forEach((one) => one.setCodecPreferences(vp8));
+  videos.forEach((one) => one.setCodecPreferences(codecs(["vp8", "vp9"])));
   connection.onconnectionstatechange = () => {
     shown.state = connection.connectionState;
     status(connection.connectionState);

@@ -1,8 +1,7 @@
 //! The stream that leaves on a viewer's slot: one continuous stream, whatever layers of whatever sources enter.
 
+use std::collections::VecDeque;
 use std::time::Instant;
-
-use str0m::rtp::Vp8Descriptor;
 
 /// Frequencies of RTP timestamps, Hz.
 const VIDEO_CLOCK: f64 = 90_000.0;
@@ -12,23 +11,30 @@ const FRAME_GAP: u32 = 3000;
 const SOUND_GAP: u32 = 960;
 /// The number before the first packet.
 const BEFORE: u64 = 999;
+/// Runs of packets that did not leave, which are remembered for packets that come late: two seconds and more, as a picture has one.
+const RUNS: usize = 64;
 
 /// Sequence numbers and timestamps of a stream that leaves, by offsets from those of the stream that enters: order and gaps are kept, by which
-/// receivers find losses (RFC 3550 section 5.1).
-#[derive(Debug, Clone, Copy)]
+/// receivers find losses (RFC 3550 section 5.1); packets that are not to leave make no gap.
+#[derive(Debug, Clone)]
 pub(crate) struct Numbering {
     clock: f64,
     gap: u32,
     sequence: u64,
     timestamp: u32,
     at: Option<Instant>,
-    /// Offsets of both, and the first number that belongs to the present stream: older packets belong to what was before.
-    offsets: Option<(i64, u32, u64)>,
+    /// The shift of timestamps of the present stream.
+    shift: u32,
+    /// Offsets of numbers, each from a packet on, after a run that did not leave: older packets than the first belong to what was before.
+    offsets: VecDeque<(u64, i64)>,
+    /// The newest packet that entered.
+    entered: u64,
 }
 
 impl Numbering {
     const fn new(clock: f64, gap: u32) -> Self {
-        Self { clock, gap, sequence: BEFORE, timestamp: 0, at: None, offsets: None }
+        let offsets = VecDeque::new();
+        Self { clock, gap, sequence: BEFORE, timestamp: 0, at: None, shift: 0, offsets, entered: 0 }
     }
 
     /// The numbering of a stream of sound.
@@ -41,34 +47,60 @@ impl Numbering {
         let gap = self
             .at
             .map_or(self.gap, |at| (now.saturating_duration_since(at).as_secs_f64() * self.clock) as u32);
-        self.offsets = Some((
-            self.sequence as i64 + 1 - sequence as i64,
-            self.timestamp.wrapping_add(gap.max(1)).wrapping_sub(timestamp),
-            sequence,
-        ));
+        self.shift = self.timestamp.wrapping_add(gap.max(1)).wrapping_sub(timestamp);
+        self.offsets = VecDeque::from([(sequence, self.sequence as i64 + 1 - sequence as i64)]);
+        self.entered = sequence.saturating_sub(1);
     }
 
     /// The numbers under which a packet leaves, and whether it is the newest; `None` if it belongs to what was before.
     pub(crate) fn pass(&mut self, sequence: u64, timestamp: u32, now: Instant) -> Option<(u64, u32, bool)> {
-        let (offset, shift, _) = self.offsets.filter(|(.., first)| sequence >= *first)?;
-        let sequence = u64::try_from(sequence as i64 + offset).ok()?;
-        let timestamp = timestamp.wrapping_add(shift);
-        let newest = sequence >= self.sequence;
-        if newest {
-            (self.sequence, self.timestamp, self.at) = (sequence, timestamp, Some(now));
+        let place = self.offsets.iter().rposition(|(first, _)| sequence >= *first)?;
+        let number = |(first, offset): (u64, i64)| u64::try_from(first as i64 + offset).ok();
+        let (_, offset) = self.offsets[place];
+        let leaves = number((sequence, offset))?;
+        // Of a run that was not to leave: its number is another's.
+        if self.offsets.get(place + 1).is_some_and(|next| number(*next).is_none_or(|next| leaves >= next)) {
+            return None;
         }
-        Some((sequence, timestamp, newest))
+        self.entered = self.entered.max(sequence);
+        let timestamp = timestamp.wrapping_add(self.shift);
+        let newest = leaves >= self.sequence;
+        if newest {
+            (self.sequence, self.timestamp, self.at) = (leaves, timestamp, Some(now));
+        }
+        Some((leaves, timestamp, newest))
+    }
+
+    /// Leaves out a packet, and with `run` those that are missing before it. A late one has left its number free, as nobody knew of it.
+    pub(crate) fn skip(&mut self, sequence: u64, run: bool) {
+        let Some((first, offset)) = self.offsets.back_mut().filter(|_| sequence > self.entered) else {
+            return;
+        };
+        let from = if run { self.entered + 1 } else { sequence };
+        self.entered = sequence;
+        let next = (sequence + 1, *offset - (sequence + 1 - from) as i64);
+        if *first == from {
+            (*first, *offset) = next;
+            return;
+        }
+        self.offsets.push_back(next);
+        if self.offsets.len() > RUNS {
+            self.offsets.pop_front();
+        }
     }
 }
 
-/// An arriving packet of one layer.
+/// An arriving packet of one layer, or of one scalable stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) sequence: u64,
     pub(crate) timestamp: u32,
     pub(crate) at: Instant,
-    /// Of VP8; H.264 has none.
-    pub(crate) descriptor: Option<Vp8Descriptor>,
+    /// The picture id and TL0PICIDX of VP8 and VP9; H.264 has none.
+    pub(crate) picture: Option<u16>,
+    pub(crate) base_layer: Option<u8>,
+    /// The picture id has 7 bits.
+    pub(crate) short: bool,
     /// It begins a key frame.
     pub(crate) key: bool,
 }
@@ -106,7 +138,7 @@ impl Pictures {
 }
 
 /// The continuity of one slot.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Continuity {
     numbering: Numbering,
     picture: Option<u16>,
@@ -126,32 +158,33 @@ impl Default for Continuity {
 impl Continuity {
     /// Ends the present layer: nothing leaves until [`Self::switch`].
     pub(crate) fn stop(&mut self) {
-        self.numbering.offsets = None;
+        self.numbering.offsets.clear();
     }
 
     /// Starts to forward another layer with the packet that begins its key frame.
     pub(crate) fn switch(&mut self, arrival: &Arrival) {
         self.numbering.switch(arrival.sequence, arrival.timestamp, arrival.at);
-        let Some(descriptor) = arrival.descriptor else { return };
-        let picture = descriptor.picture_id().unwrap_or(0);
+        let picture = arrival.picture.unwrap_or(0);
         self.pictures = Pictures { latest: picture };
-        let base_layer = descriptor.tl0_pic_idx().unwrap_or(0);
+        let base_layer = arrival.base_layer.unwrap_or(0);
         self.offsets = (
             self.picture.unwrap_or(0).wrapping_add(1).wrapping_sub(picture),
             self.base_layer.unwrap_or(0).wrapping_add(1).wrapping_sub(base_layer),
         );
     }
 
-    /// The numbers under which a packet of the present layer leaves; `None` if it belongs to what was before, or nothing leaves now. `short` says
-    /// that its picture id has 7 bits.
-    pub(crate) fn pass(&mut self, arrival: &Arrival, short: bool) -> Option<Departure> {
+    /// Leaves out a packet ([`Numbering::skip`]).
+    pub(crate) fn skip(&mut self, sequence: u64, run: bool) {
+        self.numbering.skip(sequence, run);
+    }
+
+    /// The numbers under which a packet of the present layer leaves; `None` if it belongs to what was before, or nothing leaves now.
+    pub(crate) fn pass(&mut self, arrival: &Arrival) -> Option<Departure> {
         let (sequence, timestamp, newest) =
             self.numbering.pass(arrival.sequence, arrival.timestamp, arrival.at)?;
-        let picture = arrival.descriptor.and_then(|descriptor| descriptor.picture_id());
-        let picture = picture.map(|picture| self.pictures.widen(picture, short));
+        let picture = arrival.picture.map(|picture| self.pictures.widen(picture, arrival.short));
         let picture = picture.map(|picture| picture.wrapping_add(self.offsets.0) & 0x7fff);
-        let base_layer = arrival.descriptor.and_then(|descriptor| descriptor.tl0_pic_idx());
-        let base_layer = base_layer.map(|index| index.wrapping_add(self.offsets.1));
+        let base_layer = arrival.base_layer.map(|index| index.wrapping_add(self.offsets.1));
         if newest {
             self.picture = picture.or(self.picture);
             self.base_layer = base_layer.or(self.base_layer);
@@ -168,32 +201,60 @@ mod tests {
 
     /// A packet with a picture id of 15 bits.
     fn arrival(sequence: u64, timestamp: u32, picture: u16, at: Instant) -> Arrival {
-        let payload = [0x90, 0x80, 0x80 | (picture >> 8) as u8, picture as u8, 0];
-        let descriptor = Some(Vp8Descriptor::parse(&payload).expect("a descriptor"));
-        Arrival { sequence, timestamp, at, descriptor, key: true }
+        let picture = Some(picture);
+        Arrival { sequence, timestamp, at, picture, base_layer: None, short: false, key: true }
     }
 
     #[test]
     fn numbers_go_on_across_a_switch_to_another_layer() {
         let start = Instant::now();
         let mut slot = Continuity::default();
-        assert_eq!(slot.pass(&arrival(5, 10, 7, start), false), None);
+        assert_eq!(slot.pass(&arrival(5, 10, 7, start)), None);
         slot.switch(&arrival(5, 10, 7, start));
-        let first = slot.pass(&arrival(5, 10, 7, start), false).expect("leaves");
-        let second = slot.pass(&arrival(6, 3010, 8, start), false).expect("leaves");
+        let first = slot.pass(&arrival(5, 10, 7, start)).expect("leaves");
+        let second = slot.pass(&arrival(6, 3010, 8, start)).expect("leaves");
         assert_eq!((second.sequence, second.timestamp), (first.sequence + 1, first.timestamp + 3000));
         let later = start + Duration::from_millis(40);
         let other = arrival(70_000, 4_000_000_000, 0x7fff, later);
         slot.switch(&other);
-        let third = slot.pass(&other, false).expect("leaves");
+        let third = slot.pass(&other).expect("leaves");
         assert_eq!((third.sequence, third.timestamp), (second.sequence + 1, second.timestamp + 3600));
         assert_eq!(third.picture, second.picture.map(|picture| picture + 1));
         // A late packet of the layer before does not leave; a late one of this layer does, under its own number.
-        assert_eq!(slot.pass(&arrival(69_999, 4_000_000_000, 0x7ffe, later), false), None);
-        let fifth = slot.pass(&arrival(70_002, 4_000_003_000, 1, later), false).expect("leaves");
-        let fourth = slot.pass(&arrival(70_001, 4_000_000_000, 0, later), false).expect("leaves");
+        assert_eq!(slot.pass(&arrival(69_999, 4_000_000_000, 0x7ffe, later)), None);
+        let fifth = slot.pass(&arrival(70_002, 4_000_003_000, 1, later)).expect("leaves");
+        let fourth = slot.pass(&arrival(70_001, 4_000_000_000, 0, later)).expect("leaves");
         assert_eq!(fifth.sequence, fourth.sequence + 1);
         slot.stop();
-        assert_eq!(slot.pass(&arrival(70_003, 4_000_003_000, 1, later), false), None);
+        assert_eq!(slot.pass(&arrival(70_003, 4_000_003_000, 1, later)), None);
+    }
+
+    #[test]
+    fn packets_that_do_not_leave_make_no_gap_and_late_ones_keep_their_place() {
+        let now = Instant::now();
+        let mut numbering = Numbering::of_sound();
+        numbering.switch(10, 0, now);
+        let mut pass = |sequence| numbering.pass(sequence, 0, now).map(|(number, ..)| number);
+        assert_eq!((pass(10), pass(12)), (Some(1000), Some(1002)));
+        // 13 to 16 are of a frame that stays, of which 15 is lost; 17 and 19 leave, 18 does not.
+        numbering.skip(13, false);
+        numbering.skip(14, true);
+        numbering.skip(16, true);
+        let mut pass = |sequence| numbering.pass(sequence, 0, now).map(|(number, ..)| number);
+        assert_eq!(pass(17), Some(1003));
+        numbering.skip(18, false);
+        let mut pass = |sequence| numbering.pass(sequence, 0, now).map(|(number, ..)| number);
+        assert_eq!(pass(19), Some(1004));
+        assert_eq!((pass(11), pass(15), pass(17), pass(18)), (Some(1001), None, Some(1003), None));
+        // One that is missing keeps its number, and what came too late for its run changes nothing.
+        numbering.skip(21, false);
+        numbering.skip(20, false);
+        assert_eq!(numbering.pass(22, 0, now).map(|(number, ..)| number), Some(1006));
+        // Runs are forgotten, the oldest first.
+        for sequence in 0..200 {
+            numbering.skip(100 + 2 * sequence, false);
+        }
+        assert_eq!(numbering.pass(22, 0, now), None);
+        assert!(numbering.offsets.len() <= RUNS);
     }
 }

@@ -4,6 +4,10 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::sign::Signer;
 use serde::Serialize;
 
 /// Upper limit of the bytes of a user name, that of STUN (RFC 8489, section 14.3), and of a credential.
@@ -18,6 +22,38 @@ pub struct IceServer {
     url: String,
     #[serde(flatten)]
     login: Option<Login>,
+    /// Makes a login for each client.
+    #[serde(skip)]
+    secret: Option<TurnSecret>,
+}
+
+/// A secret that a TURN server shares, such as coturn's `static-auth-secret` (draft-uberti-behave-turn-rest-00): whoever has it makes credentials that
+/// end by themselves. `Debug` leaves it out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TurnSecret(String);
+
+impl fmt::Debug for TurnSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TurnSecret")
+    }
+}
+
+impl TurnSecret {
+    /// Takes a secret of 1 to 508 printable ASCII characters.
+    ///
+    /// # Errors
+    /// It has others, too many, or none.
+    pub fn new(secret: &str) -> Result<Self, IceServerError> {
+        if is_printable(secret) { Ok(Self(secret.to_owned())) } else { Err(IceServerError::Characters) }
+    }
+
+    /// The login that ends at a time in seconds since 1970.
+    fn login(&self, expires: u64) -> Result<Login, ErrorStack> {
+        let username = expires.to_string();
+        let key = PKey::hmac(self.0.as_bytes())?;
+        let signed = Signer::new(MessageDigest::sha1(), &key)?.sign_oneshot_to_vec(username.as_bytes())?;
+        Ok(Login { username, credential: openssl::base64::encode_block(&signed) })
+    }
 }
 
 /// User name and long-term credential of a TURN server.
@@ -37,13 +73,15 @@ pub enum IceServerError {
     )]
     Url,
     /// A TURN server without a user name or a credential.
-    #[error("a TURN server needs a user name and a credential: URL,USERNAME,CREDENTIAL")]
+    #[error(
+        "a TURN server needs a user name and a credential: URL,USERNAME,CREDENTIAL, or --turn-secret-file"
+    )]
     NoLogin,
     /// A STUN server with them.
     #[error("a STUN server has no user name and no credential; allowed is the URL alone")]
     Login,
-    /// A user name or a credential that no header can carry.
-    #[error("a user name and a credential have 1 to 508 printable ASCII characters each")]
+    /// A user name, a credential or a secret that no header can carry.
+    #[error("a user name, a credential and a secret have 1 to 508 printable ASCII characters each")]
     Characters,
 }
 
@@ -52,6 +90,16 @@ impl FromStr for IceServer {
 
     /// Reads `URL[,USERNAME,CREDENTIAL]`; a credential may have commas.
     fn from_str(text: &str) -> Result<Self, IceServerError> {
+        Self::read(text, None)
+    }
+}
+
+impl IceServer {
+    /// Reads `URL[,USERNAME,CREDENTIAL]`; clients of a TURN server without these get a login that `secret` makes.
+    ///
+    /// # Errors
+    /// It is no server, or has too little or too much with it.
+    pub fn read(text: &str, secret: Option<&TurnSecret>) -> Result<Self, IceServerError> {
         let mut parts = text.splitn(3, ',');
         let url = parts.next().unwrap_or_default();
         let (scheme, rest) = url.split_once(':').ok_or(IceServerError::Url)?;
@@ -79,9 +127,19 @@ impl FromStr for IceServer {
                 }
                 Some(Login { username: username.to_owned(), credential: credential.to_owned() })
             }
+            (true, None, _) if secret.is_some() => None,
             (true, ..) => return Err(IceServerError::NoLogin),
         };
-        Ok(Self { url: format!("{scheme}:{rest}"), login })
+        let secret = secret.filter(|_| is_turn && login.is_none()).cloned();
+        Ok(Self { url: format!("{scheme}:{rest}"), login, secret })
+    }
+
+    /// The server as a client is told it whose own pass ends at a time in seconds since 1970: a login that is made ends then, too.
+    #[must_use]
+    pub fn until(&self, expires: u64) -> Self {
+        // Without SHA-1, as some systems have it, a client is told the address alone.
+        let made = self.secret.as_ref().and_then(|secret| secret.login(expires).ok());
+        Self { url: self.url.clone(), login: self.login.clone().or(made), secret: None }
     }
 }
 
@@ -163,6 +221,25 @@ mod tests {
         for right in ["stuns:192.0.2.1:5349", "turns:a.example:65535,u,c", "turn:a?transport=udp,u,c"] {
             assert!(both(right).0.starts_with(&format!("<{}>;", right.split(',').next().expect("one"))));
         }
+    }
+
+    #[test]
+    fn a_shared_secret_makes_logins_that_end() {
+        // By OpenSSL's own program: printf 1700000000 | openssl dgst -sha1 -hmac north -binary | base64
+        let secret = TurnSecret::new("north").expect("a secret");
+        let server = IceServer::read("turn:turn.example", Some(&secret)).expect("a server");
+        let told = serde_json::to_value(server.until(1_700_000_000)).expect("JSON");
+        let wanted = serde_json::json!({
+            "urls": "turn:turn.example", "username": "1700000000", "credential": "CWyHi3zCeWqXBir9thl4m+iZPRY=",
+        });
+        assert_eq!(told, wanted);
+        // A login of its own stays, and STUN has none.
+        for text in ["turn:a,u,c", "stun:a"] {
+            let own = IceServer::read(text, Some(&secret)).expect("a server");
+            assert_eq!(Some(own.until(1)), text.parse().ok());
+        }
+        assert!(TurnSecret::new("").is_err() && TurnSecret::new("a\nb").is_err());
+        assert!(!format!("{secret:?}{server:?}").contains("north"));
     }
 
     #[test]

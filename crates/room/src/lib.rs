@@ -24,6 +24,7 @@ mod forward;
 mod h264;
 pub mod http;
 pub mod ice_server;
+mod layers;
 pub mod link;
 pub mod message;
 mod offer;
@@ -33,6 +34,7 @@ pub mod session;
 pub mod synthetic;
 pub mod token;
 mod vp8;
+mod vp9;
 pub mod web;
 
 /// Chooses the cryptography of all connections of this process. Call once before the first room.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use airbound_room::allocator::Allocator;
-use airbound_room::ice_server::IceServer;
+use airbound_room::ice_server::{IceServer, TurnSecret};
 use airbound_room::token::{Pass, Role, Secret, is_room_name};
 use airbound_room::web::{Web, WebConfig, unguessable, unix_time};
 use airbound_room::{demo, prepare, runner};
@@ -72,9 +72,12 @@ struct RoomArgs {
     /// Origin of the page behind a TLS proxy, such as https://room.example; repeatable
     #[arg(long, value_name = "URL")]
     origin: Vec<String>,
-    /// STUN or TURN server that clients may use, such as turn:turn.example:3478?transport=tcp,user,password; repeatable
+    /// STUN or TURN server that clients may use, such as turn:turn.example:3478?transport=tcp,user,password, or @FILE with one in each line; repeatable
     #[arg(long, value_name = "URL[,USERNAME,CREDENTIAL]")]
     ice_server: Vec<String>,
+    /// File with the secret of TURN servers that are named without a user, as coturn's static-auth-secret: credentials end with the client's token
+    #[arg(long, value_name = "FILE")]
+    turn_secret_file: Option<PathBuf>,
     /// File with the secret that signs tokens [default: a random one, with which tokens end with this process]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
@@ -233,10 +236,22 @@ fn check_name(name: &str) -> Result<(), String> {
     Err(format!("--room {name} is not allowed; a name has 1 to 32 letters, digits and hyphens"))
 }
 
-fn ice_server(text: &str) -> Result<IceServer, String> {
-    // A credential is not said again.
-    let url = text.split(',').next().unwrap_or_default();
-    text.parse().map_err(|error| format!("--ice-server {url} is not allowed; {error}"))
+/// The servers of an option: one, or those in the lines of a file.
+fn ice_servers(text: &str, secret: Option<&TurnSecret>) -> Result<Vec<IceServer>, String> {
+    let read = |line: &str| {
+        // A credential is not said again.
+        let url = line.split(',').next().unwrap_or_default();
+        IceServer::read(line, secret).map_err(|error| format!("--ice-server {url} is not allowed; {error}"))
+    };
+    let Some(path) = text.strip_prefix('@') else { return Ok(vec![read(text)?]) };
+    let lines = read_private_text(Path::new(path))?;
+    lines.lines().filter(|line| !line.trim().is_empty()).map(read).collect()
+}
+
+/// The text of a file that no other user can read.
+fn read_private_text(path: &Path) -> Result<String, String> {
+    let bytes = read_hidden(path, 1)?;
+    String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))
 }
 
 fn read_secret(path: &Path) -> Result<Secret, String> {
@@ -245,6 +260,11 @@ fn read_secret(path: &Path) -> Result<Secret, String> {
 
 /// The bytes of a file that no other user can read: at least 16.
 fn read_private(path: &Path) -> Result<Vec<u8>, String> {
+    read_hidden(path, 16)
+}
+
+/// The same, of another least number.
+fn read_hidden(path: &Path, least: usize) -> Result<Vec<u8>, String> {
     let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
     let mut file = fs::File::open(path).map_err(failed)?;
     #[cfg(unix)]
@@ -258,8 +278,9 @@ fn read_private(path: &Path) -> Result<Vec<u8>, String> {
     }
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut file, &mut bytes).map_err(failed)?;
-    if bytes.len() < 16 {
-        return Err(format!("{} has {} bytes; a secret has at least 16", path.display(), bytes.len()));
+    if bytes.len() < least {
+        let (path, has) = (path.display(), bytes.len());
+        return Err(format!("{path} has {has} bytes; a secret has at least {least}"));
     }
     Ok(bytes)
 }
@@ -289,7 +310,12 @@ fn room(args: &RoomArgs) -> Result<(), String> {
         ));
     }
     args.room.iter().try_for_each(|name| check_name(name))?;
-    let ice_servers = args.ice_server.iter().map(|text| ice_server(text)).collect::<Result<Vec<_>, _>>()?;
+    let turn = args.turn_secret_file.as_deref().map(read_private_text).transpose()?;
+    let turn = turn.map(|text| TurnSecret::new(text.trim_end_matches(['\r', '\n'])));
+    let turn = turn.transpose().map_err(|error| format!("--turn-secret-file is not allowed; {error}"))?;
+    let ice_servers: Result<Vec<_>, _> =
+        args.ice_server.iter().map(|text| ice_servers(text, turn.as_ref())).collect();
+    let ice_servers = ice_servers?.concat();
     let secret = match &args.secret_file {
         Some(path) => read_secret(path)?,
         None => {

@@ -32,7 +32,8 @@ const TRANSPORT_WIDE: &str = "draft-holmer-rmcat-transport-wide-cc-extensions-01
 pub enum OfferError {
     /// No section can be used.
     #[error(
-        "the offer has no section for this room: video needs VP8 or H.264, audio Opus, a data channel SCTP"
+        "the offer has no section for this room: video needs VP8, H.264 or VP9, audio Opus, a data \
+         channel SCTP"
     )]
     Unused,
     /// Several sections, each for a transport of its own.
@@ -55,7 +56,8 @@ pub enum OfferError {
     Several,
     /// A client that only publishes or only watches has a section that cannot be used.
     #[error(
-        "a section cannot be used: video needs VP8 or H.264, audio Opus, and all are in one a=group:BUNDLE"
+        "a section cannot be used: video needs VP8, H.264 or VP9, audio Opus, and all are in one \
+         a=group:BUNDLE"
     )]
     Part,
     /// The library for WebRTC does not accept it.
@@ -73,6 +75,7 @@ const PROFILE: u32 = 0x42_e01f;
 const fn map_of(codec: Codec) -> &'static str {
     match codec {
         Codec::H264 => "H264/90000",
+        Codec::Vp9 => "VP9/90000",
         Codec::Opus => "opus/48000/2",
         _ => "VP8/90000",
     }
@@ -121,8 +124,13 @@ impl Number {
     /// Its line of parameters, where it needs one.
     fn parameters(&self) -> Option<String> {
         let (value, mode) = (self.value, self.mode);
-        let is_h264 = self.codec == Codec::H264;
-        is_h264.then(|| format!("a=fmtp:{value} packetization-mode={mode};profile-level-id={PROFILE:06x}"))
+        match self.codec {
+            Codec::H264 => {
+                Some(format!("a=fmtp:{value} packetization-mode={mode};profile-level-id={PROFILE:06x}"))
+            }
+            Codec::Vp9 => Some(format!("a=fmtp:{value} profile-id=0")),
+            _ => None,
+        }
     }
 
     /// The codec under this number.
@@ -139,6 +147,7 @@ impl Number {
             use_inband_fec: audio.then_some(true),
             packetization_mode: (self.codec == Codec::H264).then_some(self.mode),
             profile_level_id: (self.codec == Codec::H264).then_some(PROFILE),
+            profile_id: (self.codec == Codec::Vp9).then_some(0),
             ..FormatParams::default()
         };
         let resend = self.resend.map(Into::into);
@@ -191,8 +200,8 @@ pub(crate) fn adapt(offer: &SdpOffer, known: &[Number]) -> Result<Adapted, Offer
             part.used &= channels == 0;
             channels += usize::from(part.used);
         } else if let Some(kind) = part.kind.filter(|_| part.used) {
-            let codecs = kind.codecs().iter();
-            part.numbers = codecs.filter_map(|codec| number_of(part, *codec, &mut numbers, known)).collect();
+            let codecs = part.codecs(kind).into_iter();
+            part.numbers = codecs.filter_map(|codec| number_of(part, codec, &mut numbers, known)).collect();
             part.used = !part.numbers.is_empty();
         }
         if part.used {

@@ -10,10 +10,11 @@ use str0m::change::SdpAnswer;
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
 use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
-use str0m::rtp::Ssrc;
+use str0m::rtp::{RtpWrite, Ssrc};
 
 use crate::arrivals::Arrivals;
 use crate::forward::{Continuity, Numbering};
+use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
 
 /// Interval at which rates are measured.
@@ -22,6 +23,12 @@ pub(crate) const TICK: Duration = Duration::from_millis(200);
 const LATEST: f64 = 0.3;
 /// Empty intervals after which a stream counts as not sent: 1.2 s, as a small layer of a busy picture has two frames a second.
 const SILENT: u8 = 6;
+/// Time without a packet after which another stream may take the place of a layer's.
+const SILENCE: Duration = Duration::from_millis(1200);
+/// Time in which a stream is to have a picture from which on a higher frame rate can be shown.
+const NO_SWITCH: Duration = Duration::from_secs(1);
+/// Rate below which a layer of simulcast counts as not sent, bit/s.
+const LEAST_LAYER: f64 = 8e3;
 
 /// The mean rate of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,8 +91,20 @@ pub(crate) struct Layer {
     pub(crate) asked: Option<Instant>,
 }
 
+impl Layer {
+    /// Takes a packet's stream and time; whether the stream is another one than before. `None` while that one is heard.
+    pub(crate) fn hears(&mut self, stream: Ssrc, at: Instant) -> Option<bool> {
+        let other = self.stream != Some(stream);
+        if other && self.heard.is_some_and(|before| at.saturating_duration_since(before) < SILENCE) {
+            return None;
+        }
+        (self.stream, self.heard) = (Some(stream), Some(at));
+        Some(other)
+    }
+}
+
 /// One section on which a participant watches. Its source changes without a new offer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) mid: Mid,
     /// Numbers of the codecs on it.
@@ -94,10 +113,37 @@ pub(crate) struct Slot {
     pub(crate) wanted: Option<u8>,
     pub(crate) current: Option<u8>,
     pub(crate) continuity: Continuity,
+    /// Of a scalable stream, the choice of its packets.
+    pub(crate) selector: Option<Selector>,
+    /// A packet that leaves once it is known whether its picture has another.
+    pub(crate) waiting: Option<RtpWrite>,
+    /// Since when its frame rate is lower than wanted.
+    lacks: Option<Instant>,
+    /// When it last got a smaller part of a scalable stream, and when a key frame was asked for as packets were lost then.
+    pub(crate) fell: Option<Instant>,
+    pub(crate) repaired: Option<Instant>,
     pub(crate) switches: u32,
 }
 
 impl Slot {
+    /// The layer for which it needs a key frame. A smaller point of a scalable stream needs none, and a higher frame rate only if no picture allows
+    /// it for a while.
+    pub(crate) fn missing(&mut self, now: Instant, scalable: bool) -> Option<u8> {
+        let wanted = self.wanted.filter(|_| self.wanted != self.current);
+        let short = |lacks: Instant| now.saturating_duration_since(lacks) < NO_SWITCH;
+        match (wanted.map(Point::of), self.current.map(Point::of)) {
+            (Some(wanted), Some(current)) if scalable && wanted.spatial <= current.spatial => {
+                let slower = wanted.temporal > current.temporal;
+                self.lacks = slower.then(|| *self.lacks.get_or_insert(now));
+                if self.lacks.is_none_or(short) {
+                    return None;
+                }
+            }
+            _ => self.lacks = None,
+        }
+        wanted
+    }
+
     /// The number of a codec on it.
     pub(crate) fn number(&self, codec: Codec) -> Option<Pt> {
         self.numbers.iter().find(|(known, _)| *known == codec).map(|(_, number)| *number)
@@ -177,6 +223,8 @@ pub(crate) struct Peer {
     pub(crate) fell: bool,
     /// Packets of its link were lost in this interval.
     pub(crate) trouble: bool,
+    /// When packets of its link were last seen to be lost.
+    pub(crate) losing: Option<Instant>,
     pub(crate) probe: Option<f64>,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
@@ -242,6 +290,7 @@ impl Peer {
             anew: None,
             fell: false,
             trouble: false,
+            losing: None,
             probe: None,
             rembs: BTreeMap::new(),
             trial: 0.0,
@@ -299,6 +348,11 @@ impl Peer {
                 wanted: None,
                 current: None,
                 continuity: Continuity::default(),
+                selector: None,
+                waiting: None,
+                lacks: None,
+                fell: None,
+                repaired: None,
                 switches: 0,
             }),
             MediaKind::Audio if receives => {
@@ -327,6 +381,20 @@ impl Peer {
             self.downlink.reset_peak(sum);
         }
         sum
+    }
+
+    /// Whether its camera sends one stream whose layers contain each other.
+    pub(crate) fn is_scalable(&self) -> bool {
+        self.codec == Codec::Vp9
+    }
+
+    /// Rates of its layers, of a scalable stream each with all that it contains, bit/s; 0 for one that is not sent.
+    pub(crate) fn layer_rates(&self) -> [f64; MOST_LAYERS] {
+        let rates = self.layers.map(|layer| layer.meter.rate());
+        if self.is_scalable() {
+            return cumulative(&rates);
+        }
+        rates.map(|rate| if rate < LEAST_LAYER { 0.0 } else { rate })
     }
 
     /// Names its layers, the smallest first; without names there is one.

@@ -39,8 +39,6 @@ const RESUME: Duration = Duration::from_secs(15);
 const GRACE: Duration = Duration::from_secs(10);
 /// Messages that a client may send in an interval of 200 ms.
 const MOST_MESSAGES: u32 = 20;
-/// Rate below which a layer counts as not sent, bit/s.
-const LEAST_LAYER: f64 = 8e3;
 /// Lines of the log that are kept.
 const LOG: usize = 100;
 /// Multiple of the rate to be looked for that is tried: what a sender sends varies.
@@ -357,12 +355,15 @@ impl Session {
                 Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
                 Event::PeerStats(stats) => {
                     let Some(peer) = self.peers.get_mut(&id) else { continue };
-                    peer.trouble |= stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES);
+                    if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
+                        (peer.trouble, peer.losing) = (true, Some(self.now));
+                    }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
                     if peer.is_anew(self.now) {
                         self.take_estimate(id, estimate, false);
                     }
+                    self.repair(id);
                 }
                 Event::KeyframeRequest(request) => {
                     let slots = self.peers.get(&id).map(|peer| peer.slots.as_slice()).unwrap_or_default();
@@ -465,5 +466,6 @@ impl Session {
 
 mod decide;
 mod media;
+mod scalable;
 mod seats;
 mod state;

@@ -242,7 +242,7 @@ impl Web {
                 Answer::new(200, "text/plain; version=0.0.4", &open.handle.published().metrics)
             }),
             ("GET", "/ice-servers") => {
-                self.pass(request).map_or_else(|refusal| refusal, |_| self.ice_servers())
+                self.pass(request).map_or_else(|refusal| refusal, |pass| self.ice_servers(&pass))
             }
             ("POST", "/join" | "/restart" | "/policy" | "/channel" | "/leave")
                 if !self.is_own_origin(request) =>
@@ -335,8 +335,9 @@ impl Web {
     }
 
     /// Answers with the servers in an `RTCConfiguration`, which a page reads before it makes its connection.
-    fn ice_servers(&self) -> Answer {
-        Answer::json(&json!({"iceServers": self.config.ice_servers}).to_string())
+    fn ice_servers(&self, pass: &Pass) -> Answer {
+        let servers = self.config.ice_servers.iter().map(|server| server.until(pass.expires));
+        Answer::json(&json!({"iceServers": servers.collect::<Vec<_>>()}).to_string())
     }
 
     fn join(&self, request: &Request) -> Result<Answer, Answer> {

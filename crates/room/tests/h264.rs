@@ -18,25 +18,32 @@ const PICTURES: [&[u8]; 3] =
     [&[0x78, 0, 4, 0x67, 0x42, 0xc0, 0x1f, 0, 2, 0x68, 0xce], &[0x65, 0x88, 0x80], &[0x41, 0x9a, 0x21]];
 
 /// A client with one section of video and some codecs.
-struct Client {
+pub(crate) struct Client {
     rtc: Rtc,
     socket: UdpSocket,
     mid: Mid,
-    connected: bool,
+    pub(crate) connected: bool,
     /// Messages of DTLS that are lost on the way to it.
     loses: usize,
-    asked: usize,
+    pub(crate) asked: usize,
     arrived: Vec<(Pt, Vec<u8>)>,
+    /// Number, timestamp and marker of what arrived.
+    pub(crate) numbers: Vec<(u64, u32, bool)>,
     sequence: u64,
 }
 
 impl Client {
     /// Asks for a session with an offer that is changed on its way; the answer.
-    fn join(room: &Room, path: &str, codecs: &[Codec], change: impl Fn(String) -> String) -> (Self, String) {
+    pub(crate) fn join(
+        room: &Room,
+        path: &str,
+        codecs: &[Codec],
+        change: impl Fn(String) -> String,
+    ) -> (Self, String) {
         let socket = socket();
         let mut config = Rtc::builder().set_rtp_mode(true).clear_codecs();
         config = config.enable_vp8(codecs.contains(&Codec::Vp8)).enable_h264(codecs.contains(&Codec::H264));
-        let mut rtc = config.build(Instant::now());
+        let mut rtc = config.enable_vp9(codecs.contains(&Codec::Vp9)).build(Instant::now());
         let address = socket.local_addr().expect("an address");
         rtc.add_local_candidate(Candidate::host(address, "udp").expect("a candidate"));
         let flow = if path.starts_with("/whip") { Direction::SendOnly } else { Direction::RecvOnly };
@@ -47,12 +54,13 @@ impl Client {
         assert_eq!(created.status, 201, "{}", text(&created));
         let answer = SdpAnswer::from_sdp_string(text(&created)).expect("an answer");
         rtc.sdp_api().accept_answer(pending, answer).expect("it fits");
+        let (arrived, numbers) = (Vec::new(), Vec::new());
         let own =
-            Self { rtc, socket, mid, connected: false, loses: 0, asked: 0, arrived: Vec::new(), sequence: 1 };
+            Self { rtc, socket, mid, connected: false, loses: 0, asked: 0, arrived, numbers, sequence: 1 };
         (own, text(&created).to_owned())
     }
 
-    fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         let (mut buffer, destination) = ([0; 2048], self.socket.local_addr().expect("an address"));
         while let Ok((length, source)) = self.socket.recv_from(&mut buffer) {
             if buffer[0] == 22 && self.loses > 0 {
@@ -78,6 +86,7 @@ impl Client {
                 Output::Event(Event::Connected) => self.connected = true,
                 Output::Event(Event::KeyframeRequest(_)) => self.asked += 1,
                 Output::Event(Event::RtpPacket(packet)) if !packet.payload.is_empty() => {
+                    self.numbers.push((*packet.seq_no, packet.header.timestamp, packet.header.marker));
                     self.arrived.push((packet.header.payload_type, packet.payload.to_vec()));
                 }
                 Output::Event(_) => {}
@@ -86,24 +95,28 @@ impl Client {
     }
 
     fn send(&mut self, number: u8, payload: &[u8]) {
+        self.send_at(number, payload, self.sequence as u32 * 3000, false);
+    }
+
+    /// Payloads that arrived.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = &[u8]> {
+        self.arrived.iter().map(|(_, payload)| payload.as_slice())
+    }
+
+    /// Sends a packet of a picture.
+    pub(crate) fn send_at(&mut self, number: u8, payload: &[u8], time: u32, marker: bool) {
         let sequence = self.sequence;
         self.sequence += 1;
         let mut api = self.rtc.direct_api();
         let stream = api.stream_tx_by_mid(self.mid, None).expect("a stream");
-        let time = sequence as u32 * 3000;
-        stream.write_rtp(RtpWrite::new(
-            number.into(),
-            sequence.into(),
-            time,
-            Instant::now(),
-            payload.to_vec(),
-        ));
+        let write = RtpWrite::new(number.into(), sequence.into(), time, Instant::now(), payload.to_vec());
+        stream.write_rtp(write.marker(marker));
         self.drain();
     }
 }
 
 /// The number of a codec in an answer.
-fn number(answer: &str, codec: &str) -> Option<u8> {
+pub(crate) fn number(answer: &str, codec: &str) -> Option<u8> {
     let line = answer.lines().find(|line| line.starts_with("a=rtpmap:") && line.contains(codec))?;
     line["a=rtpmap:".len()..].split(' ').next()?.parse().ok()
 }

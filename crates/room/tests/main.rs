@@ -15,6 +15,7 @@ mod program;
 mod proxy;
 mod str0m_on_air;
 mod virtual_time;
+mod vp9;
 mod web;
 mod wifi;
 mod world;

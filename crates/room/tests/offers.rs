@@ -116,6 +116,25 @@ fn each_section_has_its_own_numbers() {
 }
 
 #[test]
+fn vp9_is_answered_where_it_is_named_first_in_its_usual_profile() {
+    let section = |formats: &str| {
+        format!(
+            "m=video 9 UDP/TLS/RTP/SAVPF {formats}\na=mid:0\na=sendonly\n{VP8}\na=rtpmap:98 VP9/90000\n\
+             a=fmtp:98 profile-id=0\na=rtpmap:100 VP9/90000\na=fmtp:100 profile-id=2\na=rtcp-fb:98 nack pli"
+        )
+    };
+    for (formats, first) in [("96 98 100", "96"), ("98 96", "98"), ("100 96 98", "96"), ("100 98", "98")] {
+        let answer = join(&mut world(), &offer(Some("0"), &[&section(formats)])).expect("an answer");
+        let part = sections(&answer)[0];
+        assert_eq!(part[0], format!("m=video 9 UDP/TLS/RTP/SAVPF {first}"), "{formats}: {answer:?}");
+        assert_eq!(has(part, "a=fmtp:98 profile-id=0"), first == "98", "{answer:?}");
+    }
+    let other = section("100").replace(&format!("{VP8}\n"), "");
+    let only = join(&mut world(), &offer(Some("0"), &[&other])).expect_err("another profile");
+    assert_eq!(only, JoinError::Offer(OfferError::Unused));
+}
+
+#[test]
 fn one_section_needs_no_group_and_several_are_refused_for_that_reason() {
     let one = video("0", "recvonly");
     let answer = join(&mut world(), &offer(None, &[&one])).expect("an answer");

@@ -51,7 +51,7 @@ fn an_ice_server_that_is_none_is_refused_in_one_sentence_without_its_credential(
             "--ice-server turn:turn.example is not allowed; a TURN server needs a user name",
         ),
         ("stun:a,ann,hidden", "--ice-server stun:a is not allowed; a STUN server has no user name"),
-        ("turn:a,,hidden", "--ice-server turn:a is not allowed; a user name and a credential have 1 to 508"),
+        ("turn:a,,hidden", "--ice-server turn:a is not allowed; a user name, a credential and a secret have"),
     ] {
         let good = "stun:stun.example";
         let (code, error) =
@@ -59,6 +59,36 @@ fn an_ice_server_that_is_none_is_refused_in_one_sentence_without_its_credential(
         assert_eq!(code, Some(2), "{error}");
         assert!(error.starts_with(&format!("airbound: {said}")) && error.lines().count() == 1, "{error}");
         assert!(!error.contains("hidden"), "{error}");
+    }
+}
+
+#[test]
+fn ice_servers_of_a_file_are_read_as_those_of_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("a mode");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let wrong = format!("@{}", path("wrong", "stun:a\n\nturn:turn.example\n", 0o600));
+    let open = format!("@{}", path("open", "turn:a,ann,hidden\n", 0o644));
+    let secret = path("secret", "a\u{e9}\n", 0o600);
+    for (arguments, said) in [
+        (
+            ["--ice-server", wrong.as_str()],
+            "--ice-server turn:turn.example is not allowed; a TURN server needs",
+        ),
+        (["--ice-server", &open], "may be read or written by others; `chmod 600"),
+        (["--ice-server", "@/nothing/here"], "cannot read /nothing/here"),
+        (
+            ["--turn-secret-file", &secret],
+            "--turn-secret-file is not allowed; a user name, a credential and a secret",
+        ),
+    ] {
+        let (code, error) = run(&[&["room", "--listen", "127.0.0.1:0"][..], &arguments].concat());
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains(said) && !error.contains("hidden"), "{error}");
     }
 }
 

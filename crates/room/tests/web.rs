@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use airbound_room::http::Request;
+use airbound_room::ice_server::{IceServer, TurnSecret};
 use airbound_room::token::{Role, Secret};
 use airbound_room::web::{Web, WebConfig};
 use airbound_senders::conference::room::RoomConfig;
@@ -18,11 +19,15 @@ pub(crate) fn web() -> std::sync::Arc<Web> {
 
 /// A server whose clients may use these servers of STUN and TURN.
 pub(crate) fn web_with(ice_servers: &[&str]) -> std::sync::Arc<Web> {
+    web_of(ice_servers.iter().map(|text| text.parse().expect("a server")).collect())
+}
+
+fn web_of(ice_servers: Vec<IceServer>) -> std::sync::Arc<Web> {
     prepare();
     Web::new(WebConfig {
         media: "127.0.0.1".parse().expect("an address"),
         origins: vec!["https://room.example".to_owned()],
-        ice_servers: ice_servers.iter().map(|text| text.parse().expect("a server")).collect(),
+        ice_servers,
         room: RoomConfig::default(),
         secret: Secret::new(b"a secret of the test"),
     })
@@ -93,6 +98,31 @@ fn a_page_with_a_token_reads_the_ice_servers() {
         assert_eq!((answer.status, &found["iceServers"]), (200, &wanted));
         assert_eq!(web.route(&request("GET", "/ice-servers", &[], "")).status, 401);
     }
+}
+
+#[test]
+fn credentials_of_a_shared_secret_end_with_the_token() {
+    let secret = TurnSecret::new("north").expect("a secret");
+    let server = IceServer::read("turn:turn.example", Some(&secret)).expect("a server");
+    let web = web_of(vec![server]);
+    let ends = |lasts: u64| {
+        let bearer = format!("Bearer {}", web.token("blue", Role::Guest, Duration::from_secs(lasts)));
+        let told =
+            |method: &str, path: &str| web.route(&request(method, path, &[("authorization", &bearer)], ""));
+        let answer = told("GET", "/ice-servers");
+        let found: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let login = &found["iceServers"][0];
+        let (username, credential) = (login["username"].as_str(), login["credential"].as_str());
+        let (username, credential) = (username.expect("a user"), credential.expect("a credential"));
+        let link = told("OPTIONS", "/whip");
+        let (_, link) = link.headers.iter().find(|(name, _)| *name == "link").expect("a link");
+        let wanted = format!("username=\"{username}\"; credential=\"{credential}\"");
+        assert!(link.contains(&wanted) && credential.len() == 28, "{link}");
+        username.parse::<u64>().expect("a time")
+    };
+    let (soon, late) = (ends(60), ends(3600));
+    let now = airbound_room::web::unix_time();
+    assert!((now..=now + 60).contains(&soon) && (3539..=3541).contains(&(late - soon)), "{soon} {late}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Plan {
             }
             let numbered = part.values("extmap").any(|value| value.contains(super::TRANSPORT_WIDE));
             let (feedback, maps) = (part.attributes("rtcp-fb"), part.attributes("rtpmap"));
-            Place::Used { feedback, maps, parameters: part.h264_parameters(), numbered }
+            Place::Used { feedback, maps, parameters: part.codec_parameters(), numbered }
         };
         let mixed = "a=extmap-allow-mixed";
         let mixed = head.contains(&mixed) || parts.iter().any(|part| part.has_line(mixed));

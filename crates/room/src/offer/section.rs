@@ -16,10 +16,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Its codecs, the preferred one first: all viewers of pictures have VP8 (RFC 7742 section 5 asks browsers for both).
-    pub(super) const fn codecs(self) -> &'static [Codec] {
+    /// Its codecs, the preferred one first: all viewers of pictures have VP8 (RFC 7742 section 5 asks browsers for it and H.264).
+    const fn codecs(self) -> &'static [Codec] {
         match self {
-            Self::Video => &[Codec::Vp8, Codec::H264],
+            Self::Video => &[Codec::Vp8, Codec::H264, Codec::Vp9],
             Self::Audio => &[Codec::Opus],
             Self::Channel => &[],
         }
@@ -164,6 +164,16 @@ impl<'a> Section<'a> {
         self.lines.iter().find_map(|line| Flow::read(line)).unwrap_or(self.usual)
     }
 
+    /// The codecs of a kind in the order in which they are answered. A client that names VP9 first prefers it (RFC 3264 section 5.1).
+    pub(super) fn codecs(&self, kind: Kind) -> Vec<Codec> {
+        let mut codecs = kind.codecs().to_vec();
+        let first = self.formats.first().and_then(|format| format.parse::<u8>().ok());
+        let prefers =
+            |codec: Codec| self.offered_numbers(codec).iter().any(|(number, _)| Some(*number) == first);
+        codecs.sort_by_key(|codec| !(*codec == Codec::Vp9 && prefers(*codec)));
+        codecs
+    }
+
     /// The numbers of a codec in order of preference, with those of their retransmissions. Of H.264 those come first under which a picture may
     /// have several packets (RFC 6184 section 6.3).
     pub(super) fn offered_numbers(&self, codec: Codec) -> Vec<(u8, Option<u8>)> {
@@ -188,6 +198,12 @@ impl<'a> Section<'a> {
         if codec == Codec::H264 {
             all.sort_by_key(|(value, _)| self.packetization_mode(*value) != 1);
         }
+        if codec == Codec::Vp9 {
+            // 8 bits at half the colour's resolution, which is the usual profile (RFC 9628 section 6).
+            all.retain(|(value, _)| {
+                self.parameter(*value, "profile-id").is_none_or(|profile| profile == "0")
+            });
+        }
         all
     }
 
@@ -204,18 +220,18 @@ impl<'a> Section<'a> {
         self.parameter(number, "packetization-mode").and_then(|mode| mode.parse().ok()).unwrap_or(0)
     }
 
-    /// The line of parameters with which a number of H.264 is answered: they are symmetric, or downgradable (RFC 6184 section 8.2.2).
+    /// The line of parameters with which a number of H.264 or VP9 is answered: they are symmetric, or downgradable (RFC 6184 section 8.2.2).
     fn parameters(&self, number: u8) -> Option<String> {
-        let names = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"];
+        let names = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id", "profile-id"];
         let own = names.iter().filter_map(|name| Some(format!("{name}={}", self.parameter(number, name)?)));
         let own: Vec<String> = own.collect();
         (!own.is_empty()).then(|| format!("a=fmtp:{number} {}", own.join(";")))
     }
 
-    /// The lines of parameters with which its numbers of H.264 are answered.
-    pub(super) fn h264_parameters(&self) -> Vec<String> {
-        let numbers = self.offered_numbers(Codec::H264);
-        numbers.into_iter().filter_map(|(number, _)| self.parameters(number)).collect()
+    /// The lines of parameters with which its numbers of H.264 and VP9 are answered.
+    pub(super) fn codec_parameters(&self) -> Vec<String> {
+        let numbers = [Codec::H264, Codec::Vp9].into_iter().flat_map(|codec| self.offered_numbers(codec));
+        numbers.filter_map(|(number, _)| self.parameters(number)).collect()
     }
 
     /// Whether it offers feedback of a name.

@@ -4,6 +4,7 @@ use airbound_senders::conference::room::{Constraint, EstimateKind};
 use str0m::format::Codec;
 
 use super::*;
+use crate::layers::Point;
 
 /// Multiple of the server's own estimate above which a claim is doubted while there is a queue.
 const DOUBTFUL: f64 = 2.0;
@@ -13,6 +14,11 @@ const NO_LIMIT: u64 = 1_000_000_000;
 const CONTRADICTS: Duration = Duration::from_secs(2);
 /// Multiple of the useful rate that the congestion control of a downlink looks for.
 const DESIRED: f64 = 1.2;
+
+/// The largest layer of a size from 0, which is a layer of simulcast.
+fn layer_of_size(size: u8, scalable: bool) -> u8 {
+    if scalable { Point::largest(size) } else { size }
+}
 
 impl Session {
     /// Ends an interval: rates, estimates, seats, and what each participant is told.
@@ -42,16 +48,13 @@ impl Session {
             peer.received.tick();
             peer.sent.tick();
             peer.sound.tick();
-            let rates: Vec<BitRate> = peer
-                .layers
-                .iter_mut()
-                .map(|layer| {
-                    layer.meter.tick();
-                    let rate = layer.meter.rate();
-                    if rate < LEAST_LAYER { BitRate::ZERO } else { BitRate::from_bps_f64(rate) }
-                })
-                .collect();
-            self.room.on_layers(when, peer.id, &rates);
+            peer.layers.iter_mut().for_each(|layer| layer.meter.tick());
+            let rates = peer.layer_rates().map(BitRate::from_bps_f64);
+            if peer.is_scalable() {
+                self.room.on_scalable_layers(when, peer.id, &rates);
+            } else {
+                self.room.on_layers(when, peer.id, &rates);
+            }
             let lately = |at: Instant| now.saturating_duration_since(at) <= TICK;
             let fell = |at: When| when.since(at).as_nanos() <= TICK.as_nanos() as u64;
             // What the room itself estimates falls in the mean later than it does.
@@ -143,6 +146,7 @@ impl Session {
             .map(|peer| (peer.id, peer.codec))
             .collect();
         self.note_unshown(id, &sources);
+        let scalable = self.scalable();
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let before: Vec<_> = peer.slots.iter().filter_map(|slot| slot.source).collect();
         let changed = peer.seat(&sources);
@@ -154,12 +158,18 @@ impl Session {
                 let source = slot.source?;
                 let wanted = wanted.and_then(|wanted| wanted.get(&source)).copied();
                 let wanted = wanted.unwrap_or(Wanted { largest: 2, priority: 0 });
-                Some(Viewing { source, largest: wanted.largest, priority: wanted.priority })
+                let largest = layer_of_size(wanted.largest, scalable.contains(&source));
+                Some(Viewing { source, largest, priority: wanted.priority })
             })
             .collect();
         if changed || wanted.is_some() || before.is_empty() {
             self.room.on_views(when, id, &views);
         }
+    }
+
+    /// The participants who send scalable layers.
+    fn scalable(&self) -> BTreeSet<ClientId> {
+        self.peers.values().filter(|peer| peer.is_scalable()).map(|peer| peer.id).collect()
     }
 
     /// Says once of which sources a viewer cannot show the pictures.
@@ -281,20 +291,26 @@ impl Session {
     }
 
     fn forward(&mut self, viewer: ClientId, source: ClientId, layer: Option<u8>) {
+        let scalable = self.peers.get(&source).is_some_and(Peer::is_scalable);
         let Some(peer) = self.peers.get_mut(&viewer) else { return };
         let connected = peer.connected;
         let slots = &mut peer.slots;
         let Some(slot) = slots.iter_mut().find(|slot| slot.source == Some(source)) else { return };
         let before = slot.wanted;
         slot.wanted = layer;
-        // A lower layer is forwarded from its key frame on, but the higher one stops now: its link is too full already.
-        if layer < slot.current {
+        // A lower layer is forwarded from its key frame on, but the higher one stops now: its link is too full already. Of a scalable stream
+        // the next picture is smaller.
+        if layer < slot.current && !(scalable && layer.is_some()) {
             slot.current = None;
             slot.continuity.stop();
         }
-        if let Some(layer) = layer.filter(|_| connected) {
+        if scalable && layer < before {
+            slot.fell = Some(self.now);
+        }
+        if let Some(layer) = slot.missing(self.now, scalable).filter(|_| connected) {
             self.ask_key(source, layer);
         }
+        self.repair(viewer);
         let size =
             |layer: Option<u8>| layer.map_or("nothing".to_owned(), |layer| format!("layer {}", layer + 1));
         let why = self.room.explain(viewer, source).map(|reason| reason.to_string()).unwrap_or_default();
@@ -309,14 +325,17 @@ impl Session {
         // Without a reason to look for more than is forwarded now, an estimate would never show that more fits.
         let useful = self.useful(id) * DESIRED;
         let limit = self.room.state(id).and_then(|state| state.server_limit());
+        let (now, scalable) = (self.now, self.scalable());
         let again: Vec<(ClientId, u8)> = self
             .peers
-            .get(&id)
+            .get_mut(&id)
             .into_iter()
             .filter(|peer| peer.connected)
-            .flat_map(|peer| &peer.slots)
-            .filter(|slot| slot.wanted != slot.current)
-            .filter_map(|slot| Some((slot.source?, slot.wanted?)))
+            .flat_map(|peer| &mut peer.slots)
+            .filter_map(|slot| {
+                let source = slot.source?;
+                Some((source, slot.missing(now, scalable.contains(&source))?))
+            })
             .collect();
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
@@ -339,10 +358,9 @@ impl Session {
                     .as_ref()
                     .and_then(|wanted| wanted.get(&source))
                     .map_or(2, |wanted| wanted.largest);
-                let layers =
-                    self.peers.get(&source).map(|source| source.layers.as_slice()).unwrap_or_default();
-                let rates = layers.iter().take(usize::from(largest) + 1).map(|layer| layer.meter.rate());
-                rates.fold(0.0, f64::max)
+                let Some(source) = self.peers.get(&source) else { return 0.0 };
+                let count = usize::from(layer_of_size(largest, source.is_scalable())) + 1;
+                source.layer_rates().into_iter().take(count).fold(0.0, f64::max)
             })
             .sum()
     }

@@ -1,11 +1,12 @@
 //! Packets of media on their way: those that arrive, and the slots and ears on which they leave.
 
 use str0m::format::Codec;
-use str0m::media::{KeyframeRequestKind, MediaKind};
+use str0m::media::{KeyframeRequestKind, MediaKind, Mid};
 use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
 
 use super::*;
 use crate::forward::Arrival;
+use crate::peer::{Meter, Slot};
 use crate::{h264, vp8};
 
 /// Shortest time between two requests for a key frame of one layer.
@@ -14,15 +15,14 @@ const KEY_INTERVAL: Duration = Duration::from_millis(400);
 const SPEECH: i8 = -45;
 /// Bytes around a payload: RTP with extensions, SRTP's tag, UDP, IPv4.
 const HEADERS: usize = 20 + 10 + 28;
-/// Time without a packet after which another stream may take the place of a layer's.
-const SILENCE: Duration = Duration::from_millis(1200);
 
 impl Session {
     /// Asks the sender of a layer for a key frame, not too often.
     pub(super) fn ask_key(&mut self, source: ClientId, layer: u8) {
         let now = self.now;
-        let layer = self.peers.get_mut(&source).and_then(|peer| peer.layers.get_mut(usize::from(layer)));
-        let Some(layer) = layer else { return };
+        let Some(peer) = self.peers.get_mut(&source) else { return };
+        let layer = if peer.is_scalable() { 0 } else { usize::from(layer) };
+        let Some(layer) = peer.layers.get_mut(layer) else { return };
         if layer.asked.is_some_and(|at| now.saturating_duration_since(at) < KEY_INTERVAL) {
             return;
         }
@@ -63,62 +63,76 @@ impl Session {
         }
         let number = *packet.header.payload_type;
         let Some(codec) = peer.numbers.iter().find_map(|known| known.meaning(number)) else { return };
-        peer.codec = codec;
+        if peer.codec != codec {
+            peer.codec = codec;
+            peer.layers.iter_mut().for_each(|layer| layer.meter = Meter::default());
+            self.forget_stream(id, None);
+        }
+        if codec == Codec::Vp9 {
+            return self.on_scalable(id, packet);
+        }
+        let Some(peer) = self.peers.get_mut(&id) else { return };
         let Some(index) = peer.layer_of(rid) else { return };
         let layer = &mut peer.layers[index];
-        let other = layer.stream != Some(stream);
-        if other && layer.heard.is_some_and(|at| packet.timestamp.saturating_duration_since(at) < SILENCE) {
-            return;
-        }
-        (layer.stream, layer.heard) = (Some(stream), Some(packet.timestamp));
+        let Some(other) = layer.hears(stream, packet.timestamp) else { return };
         layer.meter.add(packet.payload.len());
         let payload = &packet.payload;
-        let (descriptor, key) = if codec == Codec::H264 {
-            (None, h264::starts_key_frame(payload))
-        } else {
-            let Ok(descriptor) = Vp8Descriptor::parse(payload) else { return };
-            (Some(descriptor), descriptor.starts_keyframe(payload))
+        let descriptor = Vp8Descriptor::parse(payload).ok().filter(|_| codec == Codec::Vp8);
+        let key = match descriptor {
+            Some(descriptor) => descriptor.starts_keyframe(payload),
+            None if codec == Codec::Vp8 => return,
+            None => h264::starts_key_frame(payload),
         };
         if key && descriptor.is_some() {
             layer.area = vp8::key_frame_area(payload).or(layer.area);
         }
         if other {
-            self.forget_stream(id, index as u8);
+            self.forget_stream(id, Some(index as u8));
         }
         let arrival = Arrival {
             sequence: *packet.seq_no,
             timestamp: packet.header.timestamp,
             at: packet.timestamp,
-            descriptor,
+            picture: descriptor.and_then(|descriptor| descriptor.picture_id()),
+            base_layer: descriptor.and_then(|descriptor| descriptor.tl0_pic_idx()),
+            // A field of 7 bits holds no id of a viewer's stream.
+            short: descriptor.is_some() && vp8::has_short_picture(payload),
             key,
         };
-        self.forward_video(id, index as u8, &arrival, packet);
+        self.forward_video(id, index as u8, codec, &arrival, packet);
     }
 
-    /// Stops forwarding a layer whose stream is another one now: its numbers say nothing of those before.
-    fn forget_stream(&mut self, source: ClientId, layer: u8) {
+    /// Stops forwarding a layer, or all of a source, whose stream is another one now: its numbers say nothing of those before.
+    pub(super) fn forget_stream(&mut self, source: ClientId, layer: Option<u8>) {
         let slots = self.peers.values_mut().flat_map(|peer| &mut peer.slots);
-        for slot in slots.filter(|slot| slot.source == Some(source) && slot.current == Some(layer)) {
+        let of = |slot: &&mut Slot| slot.source == Some(source) && (layer.is_none() || slot.current == layer);
+        for slot in slots.filter(of) {
             slot.current = None;
             slot.continuity.stop();
         }
     }
 
-    fn forward_video(&mut self, id: ClientId, layer: u8, arrival: &Arrival, packet: &RtpPacket) {
+    fn forward_video(
+        &mut self,
+        id: ClientId,
+        layer: u8,
+        codec: Codec,
+        arrival: &Arrival,
+        packet: &RtpPacket,
+    ) {
         let mut leaving = Vec::new();
-        // A field of 7 bits holds no id of a viewer's stream.
-        let short = arrival.descriptor.is_some() && vp8::has_short_picture(&packet.payload);
-        let payload = if short { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
-        let (codec, descriptor) = match arrival.descriptor.map(|_| Vp8Descriptor::parse(&payload)) {
-            None => (Codec::H264, None),
-            Some(Ok(descriptor)) => (Codec::Vp8, Some(descriptor)),
-            Some(Err(_)) => return,
+        let payload = if arrival.short { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
+        let descriptor = match Vp8Descriptor::parse(&payload) {
+            _ if codec != Codec::Vp8 => None,
+            Ok(descriptor) => Some(descriptor),
+            Err(_) => return,
         };
         let mut refused = 0;
         // A key frame before the handshake's end would be lost.
         for viewer in self.peers.values_mut().filter(|viewer| viewer.id != id && viewer.connected) {
             let Some(slot) = viewer.slots.iter_mut().find(|slot| slot.source == Some(id)) else { continue };
             let Some(number) = slot.number(codec) else { continue };
+            leaving.extend(slot.waiting.take().map(|write| (viewer.id, slot.mid, write.marker(true))));
             if slot.current != Some(layer) {
                 if slot.wanted != Some(layer) || !arrival.key {
                     continue;
@@ -127,7 +141,7 @@ impl Session {
                 slot.current = Some(layer);
                 slot.switches += 1;
             }
-            let Some(departure) = slot.continuity.pass(arrival, short) else { continue };
+            let Some(departure) = slot.continuity.pass(arrival) else { continue };
             let write = RtpWrite::new(
                 number,
                 departure.sequence.into(),
@@ -162,6 +176,11 @@ impl Session {
             }
             self.refused += refused;
         }
+        self.send(leaving);
+    }
+
+    /// Sends packets of pictures to viewers.
+    pub(super) fn send(&mut self, leaving: Vec<(ClientId, Mid, RtpWrite)>) {
         for (viewer, mid, write) in leaving {
             self.forwarded += 1;
             self.mutate(viewer, |rtc| {

@@ -75,7 +75,7 @@ impl Session {
             "up": {"rate": bps(up), "estimate": bps(peer.uplink.rate()), "kind": kind(&peer.uplink, up), "limit": held, "binding": binding, "seen": peer.arrivals.estimate().map(bps)},
             "down": {"rate": bps(down), "estimate": bps(peer.downlink.rate()), "kind": kind(&peer.downlink, down), "by": by, "limit": limit},
             "codec": peer.video.map(|_| peer.codec.to_string()),
-            "layers": peer.layers.iter().map(|layer| bps(layer.meter.rate())).collect::<Vec<_>>(),
+            "layers": peer.layer_rates().map(bps),
         });
         if let Some(channel) = self.room.channel(id) {
             member["channel"] = json!(channel.sum.as_bps());
@@ -93,14 +93,15 @@ impl Session {
     fn view(&self, viewer: ClientId, slot: &crate::peer::Slot) -> Option<Value> {
         let source = slot.source?;
         let reason = self.room.explain(viewer, source);
-        let rate = slot.current.and_then(|layer| self.peers.get(&source)?.layers.get(usize::from(layer)));
+        let rates = self.peers.get(&source).map(Peer::layer_rates).unwrap_or_default();
+        let rate = slot.current.and_then(|layer| rates.get(usize::from(layer)));
         Some(json!({
             "mid": slot.mid.to_string(),
             "from": source.0,
             "name": self.name(source),
             "layer": slot.current,
             "wanted": slot.wanted,
-            "rate": bps(rate.map_or(0.0, |layer| layer.meter.rate())),
+            "rate": bps(rate.copied().unwrap_or(0.0)),
             "why": reason.as_ref().map(ToString::to_string),
             "binding": reason.map(|reason| reason.binding),
             "switches": slot.switches,

@@ -7,6 +7,7 @@ use crate::driver::Patch;
 use crate::http::{Answer, Request};
 use crate::offer::{Fragment, LONGEST_KEPT, Way, ice_part, ice_tag};
 use crate::session::PatchError;
+use crate::token::Pass;
 
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
@@ -33,8 +34,10 @@ impl Web {
                     .with("access-control-allow-methods", methods)
                     .with("access-control-allow-headers", "authorization, content-type, if-match");
                 // Before its offer a client may ask for servers; their credentials are for bearers of a token.
-                let is_told = session.is_none() && self.pass(request).is_ok();
-                Ok(if is_told { self.linked(answer) } else { answer })
+                Ok(match self.pass(request) {
+                    Ok(pass) if session.is_none() => self.linked(&pass, answer),
+                    _ => answer,
+                })
             }
             ("POST", None) | ("PATCH" | "DELETE", Some(_)) if !self.is_own_origin(request) => {
                 Err(Answer::refusal(403, "pages of this origin may not ask here"))
@@ -75,12 +78,14 @@ impl Web {
         let answer = way.widen(&joined.answer.to_sdp_string());
         let tag = format!("\"{}\"", ice_tag(&answer));
         let location = format!("/{endpoint}/{token}");
-        Ok(self.linked(Answer::new(201, SDP, &answer).with("location", &location).with("etag", &tag)))
+        let created = Answer::new(201, SDP, &answer).with("location", &location).with("etag", &tag);
+        Ok(self.linked(&pass, created))
     }
 
     /// The answer with the servers that the client may use (RFC 9725, section 4.6).
-    fn linked(&self, answer: Answer) -> Answer {
-        self.config.ice_servers.iter().fold(answer, |answer, server| answer.with("link", &server.link()))
+    fn linked(&self, pass: &Pass, answer: Answer) -> Answer {
+        let servers = self.config.ice_servers.iter().map(|server| server.until(pass.expires));
+        servers.fold(answer, |answer, server| answer.with("link", &server.link()))
     }
 
     fn patch(&self, request: &Request, token: &str) -> Result<Answer, Answer> {

@@ -1,4 +1,5 @@
-// A browser that reaches the room by TURN alone (Debian's coturn): by the page, and by WHIP with the Link fields of the answer to OPTIONS.
+// A browser that reaches the room by TURN alone (Debian's coturn): by the page, and by WHIP with the Link fields of the answer to OPTIONS. Once
+// with a user's password from a file, once with the secret from which the room makes passwords that end.
 // usage: node relay.mjs PROGRAM [CHROMIUM]
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -10,22 +11,31 @@ const [program, browser = "/usr/bin/chromium"] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "airbound-relay-"));
 const port = 20000 + (process.pid % 10000);
 const [user, password] = ["ann", 'a "quoted\\" one, with a comma'];
-const turn = spawn("turnserver", [
-  "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${port}`, "--no-tls", "--no-dtls", "--no-cli", "--allow-loopback-peers",
-  "--lt-cred-mech", "--realm=room", `--user=${user}:${password}`, `--pidfile=${folder}/pid`, `--userdb=${folder}/users`, "--log-file=stdout",
-], { stdio: ["ignore", "pipe", "pipe"] });
-let log = "";
-for (const pipe of [turn.stdout, turn.stderr]) pipe.on("data", (part) => { log += part; });
-const server = spawn(program, [
-  "room", "--listen", "127.0.0.1:0", "--ice-server", `turn:127.0.0.1:${port}?transport=tcp,${user},${password}`,
-], { stdio: ["ignore", "pipe", "inherit"] });
-const printed = await new Promise((done) => {
-  let text = "";
-  server.stdout.on("data", (part) => { text += part; if (text.split("\n").length > 2) done(text); });
-});
-const address = printed.match(/guest: (\S+)/)[1];
-const [base, token] = address.split("#");
-let failed = 0;
+const secret = "a secret of the test";
+let [log, failed] = ["", 0];
+
+/** Starts coturn and the room with some of their options; returns the room's address, its token, and both programs. */
+async function start(turnOptions, roomOptions) {
+  const turn = spawn("turnserver", [
+    "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${port}`, "--no-tls", "--no-dtls", "--no-cli", "--allow-loopback-peers",
+    "--realm=room", `--pidfile=${folder}/pid`, `--userdb=${folder}/users`, "--log-file=stdout", ...turnOptions,
+  ], { stdio: ["ignore", "pipe", "pipe"] });
+  for (const pipe of [turn.stdout, turn.stderr]) pipe.on("data", (part) => { log += part; });
+  const server = spawn(program, ["room", "--listen", "127.0.0.1:0", ...roomOptions], { stdio: ["ignore", "pipe", "inherit"] });
+  const printed = await new Promise((done) => {
+    let text = "";
+    server.stdout.on("data", (part) => { text += part; if (text.split("\n").length > 2) done(text); });
+  });
+  const [base, token] = printed.match(/guest: (\S+)/)[1].split("#");
+  return { base, token, programs: [server, turn] };
+}
+
+/** A file that nobody else may read. */
+function hidden(name, text) {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
 
 /** The kinds and addresses of the pair in use, and the frames sent. */
 async function pair(connection) {
@@ -50,9 +60,8 @@ async function holds(name, page) {
   console.log(`${right ? "held  " : "MISSED"} ${name}: ${JSON.stringify(seen)}`);
 }
 
-const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-sandbox"];
-const opened = await chromium.launch({ executablePath: browser, args });
-try {
+/** Joins by the page and by WHIP. */
+async function rows(name, opened, { base, token }) {
   const page = await opened.newPage();
   // The page keeps its connection to itself.
   await page.addInitScript(() => {
@@ -60,7 +69,7 @@ try {
     window.RTCPeerConnection = class extends Plain { constructor(...all) { super(...all); window.connection = this; } };
   });
   await page.goto(`${base}?relay=1&join=camera#${token}`);
-  await holds("the page joins by TURN alone", page);
+  await holds(`${name}: the page joins by TURN alone`, page);
   await page.close();
 
   const encoder = await opened.newPage();
@@ -79,11 +88,29 @@ try {
     if (answer.status !== 201 || answer.headers.get("link") !== links) throw new Error(`${answer.status} ${answer.headers.get("link")}`);
     await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   }, token);
-  await holds("an encoder of WHIP publishes by TURN alone", encoder);
+  await holds(`${name}: an encoder of WHIP publishes by TURN alone`, encoder);
+  await encoder.close();
+}
+
+const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-sandbox"];
+const opened = await chromium.launch({ executablePath: browser, args });
+const url = `turn:127.0.0.1:${port}?transport=tcp`;
+const ways = {
+  "a password of a file": [["--lt-cred-mech", `--user=${user}:${password}`], ["--ice-server", `@${hidden("servers", `${url},${user},${password}\n`)}`]],
+  "a shared secret": [["--use-auth-secret", `--static-auth-secret=${secret}`], ["--ice-server", url, "--turn-secret-file", hidden("secret", `${secret}\n`)]],
+};
+try {
+  for (const [name, [turnOptions, roomOptions]] of Object.entries(ways)) {
+    const started = await start(turnOptions, roomOptions);
+    try {
+      await rows(name, opened, started);
+    } finally {
+      started.programs.forEach((one) => one.kill());
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+  }
 } finally {
   await opened.close();
-  server.kill();
-  turn.kill();
   fs.rmSync(folder, { recursive: true, force: true });
 }
 if (failed > 0) console.log(log.split("\n").slice(-20).join("\n"));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs browsers.mjs and, with coturn, relay.mjs against a built program; SKIPPED where Chromium, node or the registry of npm is missing.
+# Runs browsers.mjs, svc.mjs and, with coturn, relay.mjs against a built program; SKIPPED where Chromium, node or the registry of npm is missing.
 # usage: run.sh PROGRAM
 set -e
 program=$(realpath "$1")
@@ -21,6 +21,7 @@ packed=$(npm pack --silent --pack-destination "$work" "$folder/../../page")
 npm install --silent --no-audit --no-fund --no-save "./$packed" >/dev/null
 node package.mjs
 node browsers.mjs "$program" "$browser"
+node svc.mjs "$program" "$browser"
 if command -v turnserver >/dev/null; then
     node relay.mjs "$program" "$browser"
 else
