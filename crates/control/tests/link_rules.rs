@@ -4,9 +4,7 @@ use crate::link_parts::{Packet, Watched, packet};
 #[allow(dead_code)]
 use airbound_control::frame::StationId;
 use airbound_control::frame::{TxDescriptor, TxReport};
-use airbound_control::link::{
-    Composed, DriverOrder, Hold, Link, LinkConfig, LowerQueue, Returned, Room,
-};
+use airbound_control::link::{Composed, DriverOrder, Hold, Link, LinkConfig, LowerQueue, Returned, Room};
 use airbound_control::queue::{AnyQueue, Fifo, FifoConfig};
 use airbound_control::rate::{AnyRate, Capabilities, FixedConfig, LinkStats, MinstrelHtConfig, RateConfig};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
