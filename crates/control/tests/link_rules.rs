@@ -347,6 +347,14 @@ fn a_host_completes_what_was_sent_before_it_hands_down_more() {
     assert!(link.next(before, room, &mut Vec::new()).is_none(), "the driver has nothing");
     let descriptor = link.next(completed, room, &mut Vec::new()).expect("packets");
     assert_eq!((descriptor.mpdus.len(), link.deadline().select), (10, None));
+    // All ten come back and leave no room: the time passes all the same.
+    report(&mut link, descriptor, |_| false);
+    assert_eq!(link.deadline().select, Some(completed));
+    assert_eq!(
+        link.next(completed, room, &mut Vec::new()).map_or(0, |descriptor| descriptor.mpdus.len()),
+        10
+    );
+    assert_eq!(link.deadline().select, None);
 }
 
 #[test]

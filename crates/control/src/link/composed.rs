@@ -211,16 +211,17 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
     /// Moves packets down while the driver accepts them, as a driver does on `wake_tx_queue`.
     #[inline]
     fn refill(&mut self, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
-        if let Some(lower) = &self.lower {
+        // Whether or not there is room: a deadline that has passed must not be named again.
+        self.completed = self.completed.filter(|at| now < *at);
+        if let (Some(lower), None) = (&self.lower, self.completed) {
             self.refill_to(lower.depth, now, category, dropped);
         }
     }
 
     fn refill_to(&mut self, depth: usize, now: Instant, category: Category, dropped: &mut Vec<Dropped<P>>) {
-        if self.lowered[category.index()] >= depth || self.completed.is_some_and(|at| now < at) {
+        if self.lowered[category.index()] >= depth {
             return;
         }
-        self.completed = None;
         self.upper.on(now, Fact::Round(category));
         let mut turns = Turns::among(self.state.len());
         while self.lowered[category.index()] < depth
