@@ -473,6 +473,11 @@ impl Path {
                 );
             }
         }
+        let driver_queue = read_limit(section, "driver-queue", base.driver_queue, 0..=100_000)?;
+        let completion = section.ranged("completion", base.completion, Span::ZERO..=Span::from_millis(1))?;
+        if !completion.is_zero() && driver_queue == Some(0) {
+            return Err(section.wrong("completion", "needs a driver-queue: nothing moves down otherwise"));
+        }
         let max_ampdu_mpdus = section.whole("max-ampdu-mpdus", base.max_ampdu_mpdus, 1..=mpdus_of(limits))?;
         let block_ack = if preset.is_openwifi() { max_ampdu_mpdus > 1 } else { base.block_ack };
         let block_ack = section.boolean("block-ack", block_ack)?;
@@ -483,9 +488,9 @@ impl Path {
             hardware_aggregates: section.whole("hardware-aggregates", base.hardware_aggregates, 1..=1000)?,
             hardware_total,
             handover,
-            completion: section.ranged("completion", base.completion, Span::ZERO..=Span::from_millis(1))?,
+            completion,
             form,
-            driver_queue: read_limit(section, "driver-queue", base.driver_queue, 0..=100_000)?,
+            driver_queue,
             driver_order: section.choice(
                 "driver-order",
                 base.driver_order,

@@ -163,6 +163,7 @@ fn paths_are_checked() {
     let line = "test.toml:15:";
     check(&path("openwify", ""), &["test.toml:13:", "openwify", "openwifi", "openwifi-split", "direct"]);
     check(&path("direct", "handover = \"100 us\""), &[line, "handover", "form = \"ahead\""]);
+    check(&path("direct", "completion = \"7 us\""), &[line, "completion", "driver-queue"]);
     check(&path("direct", "hardware-total = 8"), &[line, "hardware-total", "form = \"ahead\""]);
     check(&path("openwifi", "hardware-total = 0"), &[line, "from 1 to 4000"]);
     check(&path("openwifi", "hardware-total = \"many\""), &[line, "1 to 4000", "\"unlimited\""]);

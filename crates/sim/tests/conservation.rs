@@ -74,10 +74,11 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
             Just("form = \"at-access\"\nhardware-total = \"unlimited\"\nhandover = \"0 us\"\n".to_owned()),
             ahead()
         ]),
-        maybe(
-            one_of(&["0", "1", "7", "100", "\"unlimited\""])
-                .prop_map(|depth| format!("driver-queue = {depth}\n")),
-        ),
+        maybe(prop_oneof![
+            Just("driver-queue = 0\ncompletion = \"0 us\"\n".to_owned()),
+            (one_of(&["1", "7", "100", "\"unlimited\""]), 0..300u32)
+                .prop_map(|(depth, us)| { format!("driver-queue = {depth}\ncompletion = \"{us} us\"\n") }),
+        ]),
         maybe(
             one_of(&["oldest-first", "round-robin"])
                 .prop_map(|order| format!("driver-order = \"{order}\"\n")),
@@ -91,10 +92,9 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
             maybe((1..20u8).prop_map(|tries| format!("max-tries = {tries}\n"))),
             limit_times(),
             maybe(any::<bool>().prop_map(|on| format!("aggregate-voice = {on}\n"))),
-            maybe((1..300u32).prop_map(|us| format!("completion = \"{us} us\"\n"))),
         )
-            .prop_map(|(tries, grants, rates, most, limits, voice, completion)| {
-                tries + &grants + &rates + &most + &limits + &voice + &completion
+            .prop_map(|(tries, grants, rates, most, limits, voice)| {
+                tries + &grants + &rates + &most + &limits + &voice
             }),
         maybe((1..=window).prop_map(|window| format!("block-ack-window = {window}\n"))),
         maybe(any::<bool>().prop_map(|on| format!("charge-received-airtime = {on}\n"))),

@@ -34,7 +34,8 @@ pub(super) const PLAIN: Case = Case {
 /// packets that come over a veth lack the headroom that mac80211 wants, and are copied into buffers of the next size (4352 B). The bound
 /// is scaled by 2304 / 4352, so that both hold the same number of packets. Nothing is scaled at stations, where packets begin: their
 /// buffers have the headroom (case `uplink-udp`). A sender of Linux that waits for its buffer pushes the last segment of a packet of
-/// 64 KiB, the receiver's application reads at once.
+/// 64 KiB, the receiver's application reads at once. After a PPDU of 28 frames the laboratory's kernel needs 183 us and more before it
+/// hands down the next packet (`sparse-station`), 6.6 us a frame.
 fn base(vht: bool) -> String {
     let (standard, memory) = if vht { ("vht", 16_u64 << 20) } else { ("ht", 4 << 20) };
     let memory = memory * 2304 / 4352;

@@ -74,7 +74,7 @@ pub struct Composed<P, Q, L, R> {
     rate: R,
     config: LinkConfig,
     state: TransmitState<P>,
-    /// When the host will have completed the frames reported; `None` if it was asked later.
+    /// When the host will have completed the frames reported; `None` from then on.
     completed: Option<Instant>,
     dropped_below: Vec<Dropped<P>>,
 }

@@ -454,7 +454,7 @@ impl Rotation {
         }
     }
 
-    /// Returns the station whose turn it is, and moves it to the end of the round, to which it comes again when its turn ends.
+    /// Returns the station whose turn it is, and moves it to the end of the round.
     pub(super) fn select<P: Payload>(
         &mut self,
         lists: &mut StationLists<P>,

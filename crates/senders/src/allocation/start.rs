@@ -108,9 +108,9 @@ impl Overhead {
     /// x (1 - wᵀx) / N_ε at the target. Away from it, it is the slope of the chord that ends at the target: by lemma 2 the rate there is
     /// N_ε x / (N (1 - wᵀx) + N_ε wᵀx). The tangent would take all of a rate at twice the target, and double a rate far below it at most.
     ///
-    /// Lemma 2 speaks of levels that have settled. A level comes closer to its end by the share that is taken in each round of T = N / x: its time constant
-    /// is T / (1 - wᵀx), where 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an interval, the gain
-    /// is as much lower, since a report is the answer to older rates.
+    /// Lemma 2 speaks of levels that have settled. A level comes closer to its end by the share that is taken in each round of T = N / x:
+    /// its time constant is T / (1 - wᵀx), where 1 - wᵀx is c / T at the target. If two of them, and of the dead time, are longer than an
+    /// interval, the gain is as much lower, since a report is the answer to older rates.
     pub(super) fn steady_gain(
         &self,
         config: &AllocationConfig,
