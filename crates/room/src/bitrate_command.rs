@@ -12,7 +12,7 @@ use airbound_senders::bitrate::{BitrateConfig, BitrateController};
 use airbound_units::{BitRate, Span};
 use clap::Args;
 
-use super::read_private;
+use super::{LEAST_SECRET, read_private};
 
 /// Time between two looks at a relay.
 const LOOKS: Duration = Duration::from_secs(1);
@@ -137,7 +137,7 @@ fn host(args: &BitrateArgs) -> Result<Option<Host>, String> {
     let Some(address) = &args.host else { return Ok(None) };
     let identity = match (&args.certificate, &args.key, &args.host_certificate) {
         (Some(certificate), Some(key), Some(host)) => {
-            read_private(key)?;
+            read_private(key, LEAST_SECRET)?;
             Some(Identity::read(certificate, key, host)?)
         }
         _ if address.is_encrypted() => {
@@ -159,7 +159,7 @@ fn token(args: &BitrateArgs) -> Result<String, String> {
         let bytes = unguessable().map_err(|error| format!("there is no source of randomness: {error}"))?;
         return Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
     };
-    let text = String::from_utf8(read_private(path)?).unwrap_or_default();
+    let text = String::from_utf8(read_private(path, LEAST_SECRET)?).unwrap_or_default();
     let token = text.trim_end();
     if token.len() < 16 || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(format!(

@@ -23,6 +23,8 @@ use clap::{Args, Parser, Subcommand};
 const MOST_CALLERS: usize = 64;
 /// Time after which a caller without a line is gone: with rooms, its next line is due within a second.
 const IDLE: Duration = Duration::from_secs(60);
+/// Fewest bytes of a secret that signs tokens.
+const LEAST_SECRET: usize = 16;
 
 /// Said at the start under this policy, whose name was that of the layer switch alone.
 const PLUM: &str = "airbound: policy plum holds senders and forwarding by the paper's optimiser; \
@@ -238,33 +240,29 @@ fn check_name(name: &str) -> Result<(), String> {
 
 /// The servers of an option: one, or those in the lines of a file.
 fn ice_servers(text: &str, secret: Option<&TurnSecret>) -> Result<Vec<IceServer>, String> {
-    let read = |line: &str| {
+    let read = |whence: &str, line: &str| {
         // A credential is not said again.
         let url = line.split(',').next().unwrap_or_default();
-        IceServer::read(line, secret).map_err(|error| format!("--ice-server {url} is not allowed; {error}"))
+        IceServer::read(line, secret).map_err(|error| format!("{whence} {url} is not allowed; {error}"))
     };
-    let Some(path) = text.strip_prefix('@') else { return Ok(vec![read(text)?]) };
+    let Some(path) = text.strip_prefix('@') else { return Ok(vec![read("--ice-server", text)?]) };
     let lines = read_private_text(Path::new(path))?;
-    lines.lines().filter(|line| !line.trim().is_empty()).map(read).collect()
+    let servers = (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty());
+    servers.map(|(number, line)| read(&format!("{path}:{number}: --ice-server"), line)).collect()
 }
 
 /// The text of a file that no other user can read.
 fn read_private_text(path: &Path) -> Result<String, String> {
-    let bytes = read_hidden(path, 1)?;
+    let bytes = read_private(path, 1)?;
     String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))
 }
 
 fn read_secret(path: &Path) -> Result<Secret, String> {
-    read_private(path).map(|bytes| Secret::new(&bytes))
+    read_private(path, LEAST_SECRET).map(|bytes| Secret::new(&bytes))
 }
 
-/// The bytes of a file that no other user can read: at least 16.
-fn read_private(path: &Path) -> Result<Vec<u8>, String> {
-    read_hidden(path, 16)
-}
-
-/// The same, of another least number.
-fn read_hidden(path: &Path, least: usize) -> Result<Vec<u8>, String> {
+/// The bytes, `least` or more, of a file that no other user can read.
+fn read_private(path: &Path, least: usize) -> Result<Vec<u8>, String> {
     let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
     let mut file = fs::File::open(path).map_err(failed)?;
     #[cfg(unix)]
@@ -280,7 +278,7 @@ fn read_hidden(path: &Path, least: usize) -> Result<Vec<u8>, String> {
     io::Read::read_to_end(&mut file, &mut bytes).map_err(failed)?;
     if bytes.len() < least {
         let (path, has) = (path.display(), bytes.len());
-        return Err(format!("{path} has {has} bytes; a secret has at least {least}"));
+        return Err(format!("{path} has {has} bytes; at least {least} are needed"));
     }
     Ok(bytes)
 }

@@ -77,7 +77,7 @@ fn ice_servers_of_a_file_are_read_as_those_of_the_command() {
     for (arguments, said) in [
         (
             ["--ice-server", wrong.as_str()],
-            "--ice-server turn:turn.example is not allowed; a TURN server needs",
+            "wrong:3: --ice-server turn:turn.example is not allowed; a TURN server needs",
         ),
         (["--ice-server", &open], "may be read or written by others; `chmod 600"),
         (["--ice-server", "@/nothing/here"], "cannot read /nothing/here"),
