@@ -92,7 +92,9 @@ async function enter(withCamera) {
         ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
         : [{ maxBitrate: cap }];
     if (svc) {
-      sender = await addScalable(connection, track, svc, cap);
+      sender = await addScalable(connection, track, svc, cap).catch((error) => {
+        throw new Error(`?svc=${svc} cannot be sent by this browser, such as L3T3_KEY or L1T3 may be: ${error.message}`);
+      });
     } else {
       const simulcast = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
       simulcast.setCodecPreferences(codecs(["vp8"]));
