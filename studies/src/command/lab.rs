@@ -198,7 +198,14 @@ fn play(
     let machine =
         Machine { built, scenario: &opened.scenario, network: &network, scratch: host::scratch(folder) };
     let outcome = machine.play(&mut |words| progress(verbosity, words))?;
-    let summary = host::write_record(&opened.name, &opened.scenario, &outcome, folder, false)?;
+    let summary = host::write_record(
+        &opened.name,
+        &opened.scenario,
+        &outcome,
+        folder,
+        false,
+        host::LatencyEnd::Program,
+    )?;
     Ok((summary, RunFolder::open(folder)?))
 }
 

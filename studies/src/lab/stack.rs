@@ -124,7 +124,8 @@ fn play(trial: &Trial, built: &Built, setting: &LabSetting<'_>) -> Result<Summar
         let machine = Machine { built, scenario: &scenario, network: &Network::default(), scratch };
         let outcome = machine.play(&mut |_| ())?;
         let folder = setting.out.unwrap_or(place.path()).join(&id);
-        host::write_record(&trial.name, &scenario, &outcome, &folder, setting.out.is_some())
+        let kept = setting.out.is_some();
+        host::write_record(&trial.name, &scenario, &outcome, &folder, kept, host::LatencyEnd::Radio)
     };
     attempt().map_err(|error| error.to_string())
 }

@@ -68,7 +68,14 @@ fn play(run: &LabRun, verbosity: Verbosity) -> Result<(), CliError> {
     let machine =
         Machine { built: &built, scenario: &scenario, network: &network, scratch: host::scratch(&folder) };
     let outcome = machine.play(&mut |words| progress(verbosity, words))?;
-    let summary = host::write_record(&opened.name, &scenario, &outcome, &folder, run.log_packets)?;
+    let summary = host::write_record(
+        &opened.name,
+        &scenario,
+        &outcome,
+        &folder,
+        run.log_packets,
+        host::LatencyEnd::Program,
+    )?;
     let record = airbound_record::RunFolder::open(&folder)?;
     let loaded = airbound_report::Run::load(&record)?;
     let comparison = Comparison::new(vec![("lab".to_owned(), loaded)], opened.focus().as_deref(), None)?

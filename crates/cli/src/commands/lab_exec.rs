@@ -39,8 +39,14 @@ pub(super) fn exec(run: &LabExec, verbosity: Verbosity) -> Result<(), CliError> 
     let scratch = host::scratch(&folder);
     let machine = Machine { built: &built, scenario: &scenario, network: &network, scratch };
     let results = machine.run_commands(&request, &mut |words| progress(verbosity, words))?;
-    let summary =
-        host::write_record(&opened.name, &results.scenario, &results.outcome, &folder, run.log_packets)?;
+    let summary = host::write_record(
+        &opened.name,
+        &results.scenario,
+        &results.outcome,
+        &folder,
+        run.log_packets,
+        host::LatencyEnd::Program,
+    )?;
     results.write_files(&folder)?;
     let record = airbound_record::RunFolder::open(&folder)?;
     let loaded = airbound_report::Run::load(&record)?;

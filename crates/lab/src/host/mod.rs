@@ -35,7 +35,7 @@ pub use kernel::Kernel;
 pub use machine::{Machine, Outcome};
 pub use pinned::Pinned;
 
-pub use record::write_record;
+pub use record::{LatencyEnd, write_record};
 pub use scratch::Scratch;
 
 /// The laboratory's cache of packages and builds: `airbound/lab` in the user's cache.

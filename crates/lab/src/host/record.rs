@@ -1,16 +1,18 @@
 //! Converts the guest's logs to the record of a run, with the tables and the summary of a simulated run.
 
+mod reordering;
 mod segments;
 mod streams;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use airbound_control::frame::DropReason;
 use airbound_record::{
-    AirSummary, DistributionRow, Encoding, Existing, Fate, FlowLatency, FlowSummary, FrameFate, FrameRow,
-    Jain, LatencyHistogram, PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo,
-    Scheme, SeriesRow, Split, StationSummary, Summary, Tables, TxopKind, TxopRow,
+    DistributionRow, Encoding, Existing, Fate, FlowLatency, FrameFate, FrameRow, LatencyHistogram,
+    PacketCounts, PacketRow, Performance, Recorder, Resolution, RunFolder, RunInfo, SeriesRow, Split,
+    Summary, Tables, TxopKind, TxopRow,
 };
 use airbound_scenario::{Direction, Scenario, Traffic, Transport};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
@@ -19,9 +21,19 @@ use super::machine::Outcome;
 use super::series::{self, Arrivals, Windows};
 use crate::LabError;
 use crate::log::{self, MpduRow, Row};
+use reordering::Released;
 
 /// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS: u64 = 28;
+
+/// Where the latency of a datagram ends; a segment of TCP ends at the radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LatencyEnd {
+    /// At the program that reads it: with the time of the machine's processor, which plays all hosts.
+    Program,
+    /// Where the receiver's reordering buffer lets it go, and at the end of the wire behind an access point.
+    Radio,
+}
 
 /// Writes the record of a run into `folder`, with the tables of packets and transmissions if `packet_log`. Returns the summary.
 ///
@@ -33,6 +45,7 @@ pub fn write_record(
     outcome: &Outcome,
     folder: &Path,
     packet_log: bool,
+    end: LatencyEnd,
 ) -> Result<Summary, LabError> {
     let (own, (scenario, rows)) = (scenario, super::applications::place(scenario, &outcome.rows));
     let info = RunInfo {
@@ -44,7 +57,7 @@ pub fn write_record(
         transmitters: scenario.transmitter_names(),
         drop_reasons: DropReason::ALL.iter().map(|reason| reason.name().to_owned()).collect(),
     };
-    let measurements = Measurements::of(&scenario, &rows)?;
+    let measurements = Measurements::of(&scenario, &rows, end)?;
     let tables = Tables {
         hops: false,
         senders: false,
@@ -113,6 +126,8 @@ struct FrameMeasurements {
 struct Measurements<'a> {
     scenario: &'a Scenario,
     zero: Instant,
+    latency_end: LatencyEnd,
+    released: Released,
     flows: Vec<FlowMeasurements>,
     packets: Vec<PacketRow>,
     txops: Vec<TxopRow>,
@@ -140,7 +155,7 @@ struct Datagram {
 }
 
 impl<'a> Measurements<'a> {
-    fn of(scenario: &'a Scenario, rows: &[Row]) -> Result<Self, LabError> {
+    fn of(scenario: &'a Scenario, rows: &[Row], latency_end: LatencyEnd) -> Result<Self, LabError> {
         let run = rows.iter().find_map(|row| match row {
             Row::Run { zero, idle, of } => Some((*zero, (*idle, *of))),
             _ => None,
@@ -150,6 +165,8 @@ impl<'a> Measurements<'a> {
         let mut measurements = Self {
             scenario,
             zero,
+            latency_end,
+            released: Released::of(rows),
             flows: scenario.flows.iter().map(|_| FlowMeasurements::default()).collect(),
             packets: Vec::new(),
             txops: Vec::new(),
@@ -237,12 +254,20 @@ impl<'a> Measurements<'a> {
             first_tx: at(|mpdu| mpdu.first_tx),
             last_tx: at(|mpdu| mpdu.last_tx),
             received: at(|mpdu| mpdu.received),
-            delivered: Instant::MAX,
+            delivered: self.time(self.released.at(mpdu)),
             arrived: Instant::MAX,
             completed: at(|mpdu| mpdu.completed),
             fate: Fate::Queued,
             tries: mpdu.map_or(0, |mpdu| u8::try_from(mpdu.tries).unwrap_or(u8::MAX)),
             txop: mpdu.map_or(0, |mpdu| mpdu.txop),
+        }
+    }
+
+    /// When a packet that the receiver's radio let go is at the end of the wire behind it.
+    fn behind_radio(&self, flow: usize, delivered: Instant) -> Instant {
+        match self.scenario.flows[flow].direction {
+            Direction::Up if delivered != Instant::MAX => delivered + self.scenario.wire.way.delay,
+            _ => delivered,
         }
     }
 
@@ -330,8 +355,10 @@ impl<'a> Measurements<'a> {
             let mut row = self.row(flow, number, one.size, one.sent, one.mpdu.as_ref());
             // A packet waits in the access point from its entry on: in the agent, then in mac80211.
             row.enqueued = row.enqueued.min(one.entered);
-            row.arrived = one.arrived;
-            row.delivered = one.arrived;
+            row.arrived = match self.latency_end {
+                LatencyEnd::Radio if one.mpdu.is_some() => self.behind_radio(flow, row.delivered),
+                LatencyEnd::Radio | LatencyEnd::Program => one.arrived,
+            };
             // Given up by the radio, or dropped by mac80211's queues before.
             self.settle(flow, row, Some(one.mpdu.map_or(DropReason::Congestion, |mpdu| given_up(&mpdu))));
         }
@@ -416,109 +443,6 @@ impl<'a> Measurements<'a> {
     fn distributions(&self) -> impl Iterator<Item = DistributionRow> + '_ {
         self.flows.iter().zip(0u32..).flat_map(|(entry, number)| entry.latency.rows(number))
     }
-
-    fn summary(&self, name: &str) -> Summary {
-        let scenario = self.scenario;
-        let seconds = scenario.duration.as_secs_f64();
-        let mbps = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e6;
-        let flows: Vec<FlowSummary> = scenario
-            .flows
-            .iter()
-            .zip(&self.flows)
-            .map(|(flow, entry)| FlowSummary {
-                name: flow.name.clone(),
-                kind: kind_of(&flow.traffic).to_owned(),
-                station: flow.station.clone(),
-                direction: match flow.direction {
-                    Direction::Down => airbound_record::Direction::Downlink,
-                    Direction::Up => airbound_record::Direction::Uplink,
-                },
-                offered_mbps: mbps(entry.offered),
-                goodput_mbps: mbps(entry.goodput),
-                latency_ms: entry.latency.latency().stats(),
-                rtt_ms: None,
-                rpm: None,
-                loss_rate: match entry.counts.delivered + entry.counts.dropped {
-                    0 => None,
-                    settled => Some(entry.counts.dropped as f64 / settled as f64),
-                },
-                packets: entry.counts,
-                drops: entry.drops.clone(),
-                fps: entry.frames.as_ref().map(|frames| frames.delivered as f64 / seconds),
-                frame_latency_ms: entry.frames.as_ref().map(|frames| frames.latency.stats()),
-                stall_rate: entry
-                    .frames
-                    .as_ref()
-                    .map(|frames| frames.missed as f64 / frames.all.max(1) as f64),
-                rtc: None,
-                demand: None,
-                found: None,
-            })
-            .collect();
-        let stations: Vec<StationSummary> = scenario
-            .stations
-            .iter()
-            .zip(1u16..)
-            .map(|(station, number)| self.station(&station.name, number))
-            .collect();
-        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
-        let airtimes: Vec<f64> = stations
-            .iter()
-            .filter(|station| flows.iter().any(|flow| flow.station == station.name))
-            .map(|station| station.airtime_share)
-            .collect();
-        let is_tcp = (0..scenario.flows.len()).any(|number| is_stream(scenario, number));
-        Summary {
-            airbound: env!("CARGO_PKG_VERSION").to_owned(),
-            scenario: name.to_owned(),
-            scheme: Scheme {
-                queue: scenario.scheme.queue.name().to_owned(),
-                rate: scenario.scheme.rate.kind().to_owned(),
-                sender: is_tcp.then(|| scenario.scheme.sender.kind().to_owned()),
-                session: None,
-            },
-            seed: scenario.seed,
-            duration_s: seconds,
-            jain: Jain { goodput: Jain::index(&goodputs), airtime: Jain::index(&airtimes) },
-            networks: Vec::new(),
-            emulation: None,
-            air: AirSummary {
-                busy_share: self.busy.as_secs_f64() / seconds,
-                collision_rate: (self.attempts > 0).then(|| self.collided as f64 / self.attempts as f64),
-            },
-            flows,
-            stations,
-            session: None,
-        }
-    }
-
-    fn station(&self, name: &str, number: u16) -> StationSummary {
-        let (mut airtime, mut ppdus, mut mpdus, mut acked, mut rates) = (0.0, 0u64, 0u64, 0u64, 0.0);
-        let measured = self.txops.iter().filter(|row| row.start >= self.from() && row.kind == TxopKind::Data);
-        // Colliding exchanges by start time.
-        let mut together: BTreeMap<Instant, u64> = BTreeMap::new();
-        for row in self.txops.iter().filter(|row| row.collided) {
-            *together.entry(row.start).or_default() += 1;
-        }
-        for row in measured.filter(|row| row.transmitter.max(row.receiver) == number) {
-            let share = if row.collided { together.get(&row.start).copied().unwrap_or(1) } else { 1 };
-            airtime += row.end.since(row.start).as_secs_f64() / share.max(1) as f64;
-            if row.transmitter == 0 {
-                ppdus += 1;
-                mpdus += u64::from(row.mpdus);
-                acked += u64::from(row.acked);
-                rates += f64::from(row.mpdus) * row.rate.as_mbps_f64();
-            }
-        }
-        let over = |sum: f64, of: u64| (of > 0).then(|| sum / of as f64);
-        StationSummary {
-            name: name.to_owned(),
-            airtime_share: airtime / self.scenario.duration.as_secs_f64(),
-            mean_ampdu: over(mpdus as f64, ppdus),
-            retry_rate: over((mpdus - acked) as f64, mpdus),
-            mean_phy_rate_mbps: over(rates, mpdus),
-        }
-    }
 }
 
 fn is_stream(scenario: &Scenario, flow: usize) -> bool {
@@ -529,16 +453,52 @@ fn is_stream(scenario: &Scenario, flow: usize) -> bool {
     }
 }
 
-const fn kind_of(traffic: &Traffic) -> &'static str {
-    match traffic {
-        Traffic::Cbr(_) => "cbr",
-        Traffic::Poisson(_) => "poisson",
-        Traffic::Voip => "voip",
-        Traffic::Tcp(_) => "tcp",
-        Traffic::TcpShort(_) => "tcp-short",
-        Traffic::Vr(_) => "vr",
-        Traffic::Rtc(_) => "rtc",
-        Traffic::Replay(_) => "replay",
-        Traffic::Paced(_) => "paced",
+#[cfg(test)]
+mod tests {
+    use airbound_scenario::Overrides;
+
+    use super::*;
+
+    const SCENARIO: &str = "duration = \"1 s\"\nwarm-up = \"0 s\"\n[scheme]\nqueue = \"linux\"\n[wire]\ndelay = \"1 ms\"\n\
+        [[station]]\nname = \"a\"\nrate = \"HT20 MCS7 1SS LGI\"\nchannel = { kind = \"ideal\" }\n\
+        [[flow]]\nname = \"down\"\nstation = \"a\"\nkind = \"voip\"\n\
+        [[flow]]\nname = \"up\"\nstation = \"a\"\nkind = \"voip\"\ndirection = \"up\"\n";
+
+    #[test]
+    fn the_processor_after_the_radio_is_part_of_the_programs_latency_alone() {
+        let scenario = Scenario::parse(SCENARIO, "two calls", &Overrides::default()).expect("a scenario");
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        let mpdu = |flow, txop, received| MpduRow {
+            flow,
+            number: 0,
+            station: 1,
+            category: 3,
+            size: 200,
+            queued: at(100),
+            handed: at(100),
+            contending: at(100),
+            first_tx: at(101),
+            last_tx: at(101),
+            received: at(received),
+            completed: at(103),
+            tries: 1,
+            txop,
+        };
+        let mut rows = vec![Row::Run { zero: Instant::ZERO, idle: 0, of: 0 }];
+        for (flow, received, arrived) in [(0, 102, 105), (1, 102, 106)] {
+            rows.push(Row::Sent { flow, number: 0, at: at(99), size: 200, frame: 0 });
+            rows.push(Row::Mpdu(mpdu(flow, flow + 1, received)));
+            rows.push(Row::Arrived { flow, number: 0, at: at(arrived) });
+        }
+        let times = |end| {
+            let measurements = Measurements::of(&scenario, &rows, end).expect("a start of the run");
+            let of = |row: &PacketRow| {
+                [row.received, row.delivered, row.arrived].map(|at| at.as_nanos() / 1_000_000)
+            };
+            measurements.packets.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(times(LatencyEnd::Program), [[102, 102, 105], [102, 102, 106]]);
+        // The wire's millisecond lies behind the access point.
+        assert_eq!(times(LatencyEnd::Radio), [[102, 102, 102], [102, 102, 103]]);
     }
 }

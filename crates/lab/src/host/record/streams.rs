@@ -51,8 +51,7 @@ impl Measurements<'_> {
             let sent = entered - self.scenario.wire.way.delay;
             let mut row = self.row(flow, number, segment.size, sent, segment.mpdu.as_ref());
             row.enqueued = entered;
-            row.delivered = row.received;
-            row.arrived = row.received;
+            row.arrived = self.behind_radio(flow, row.delivered);
             let overtaken = segment.overtaken.then_some(DropReason::Congestion);
             self.settle(flow, row, segment.mpdu.as_ref().map(given_up).or(overtaken));
         }
@@ -67,11 +66,7 @@ impl Measurements<'_> {
         });
         for (number, mpdu) in (0..).zip(mpdus.collect::<Vec<_>>()) {
             let mut row = self.row(flow, number, mpdu.size, self.time(mpdu.queued), Some(&mpdu));
-            row.delivered = row.received;
-            row.arrived = row.received;
-            if row.arrived != Instant::MAX {
-                row.arrived += self.scenario.wire.way.delay;
-            }
+            row.arrived = self.behind_radio(flow, row.delivered);
             self.settle(flow, row, Some(given_up(&mpdu)));
         }
     }
