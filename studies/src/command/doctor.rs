@@ -40,6 +40,33 @@ pub(super) fn doctor_set(set: &Patients, verbosity: Verbosity) -> Result<(), Com
     Ok(output::say(verbosity, &grid.to_text(output::width()))?)
 }
 
+/// The output of the machine, whose cases are said as they come.
+#[cfg(target_os = "linux")]
+struct Heard {
+    all: Vec<u8>,
+    said: usize,
+    verbosity: Verbosity,
+}
+
+#[cfg(target_os = "linux")]
+impl std::io::Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.all.extend_from_slice(bytes);
+        while let Some(length) = self.all[self.said..].iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&self.all[self.said..self.said + length]);
+            if let Some(patient) = line.strip_prefix("patient ") {
+                progress(self.verbosity, patient);
+            }
+            self.said += length + 1;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The doctor's cases on the real stack. All of them in one machine, one after another.
 #[cfg(target_os = "linux")]
 pub(super) fn in_the_laboratory(set: &Patients, verbosity: Verbosity) -> Result<(), CommandError> {
@@ -49,10 +76,10 @@ pub(super) fn in_the_laboratory(set: &Patients, verbosity: Verbosity) -> Result<
     let network = Network::default();
     let scratch = host::scratch(&std::env::temp_dir().join("airbound-clinic"));
     let machine = Machine { built: &built, scenario: &scenario, network: &network, scratch };
-    progress(verbosity, "injecting causes; that takes some minutes");
-    let mut printed = Vec::new();
-    machine.command(&script, &[], &mut printed)?;
-    let found = patients(&String::from_utf8_lossy(&printed), &set.only);
+    progress(verbosity, "injecting causes: two to ten minutes each");
+    let mut heard = Heard { all: Vec::new(), said: 0, verbosity };
+    machine.command(&script, &[], &mut heard)?;
+    let found = patients(&String::from_utf8_lossy(&heard.all), &set.only);
     // Cases that were judged wrongly, of those with a cause and of healthy links.
     let wrong = |healthy: bool| {
         let all = found.iter().filter(|patient| (patient.truth == Cause::Healthy) == healthy);
