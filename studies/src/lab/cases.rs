@@ -5,7 +5,7 @@ use crate::Effort;
 /// One comparison.
 pub(super) struct Case {
     pub(super) id: &'static str,
-    /// Names of the flows whose goodput (`total`: of all together), and whose latency, is compared.
+    /// Names of the flows whose goodput (`total`: of all together), and of the flows or groups whose latency, is compared.
     pub(super) goodput: &'static [&'static str],
     pub(super) latency: &'static [&'static str],
     /// Whether the shares of airtime are compared.
@@ -171,7 +171,7 @@ pub(super) const CASES: [Case; 27] = [
     Case {
         id: "cubic-4",
         goodput: &["total"],
-        latency: &["bulk-1", "bulk-2"],
+        latency: &["bulk"],
         airtime: true,
         stations: "[[station]]\nname = \"a\"\ncount = 4\nrate = \"HT20 MCS7 1SS LGI\"\n",
         flows: flow!("bulk", "a", "kind = \"tcp\""),

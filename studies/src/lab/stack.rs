@@ -5,7 +5,7 @@ use std::path::Path;
 
 use airbound_lab::host::{self, Built, Machine, Network, Scratch};
 use airbound_lab::{LabError, plan};
-use airbound_record::{FlowSummary, RunFolder, Summary};
+use airbound_record::{FlowSummary, LatencyStats, RunFolder, Summary};
 use airbound_report::{Tolerance, ValidationRow};
 use airbound_scenario::{Overrides, Scenario};
 
@@ -141,6 +141,15 @@ fn find<'a>(summary: &'a Summary, flow: &str) -> Option<&'a FlowSummary> {
     summary.flows.iter().find(|entry| entry.name == flow)
 }
 
+/// The mean of a statistic of a flow's latency; of a group, over its flows, which are alike: each of them alone differs by chance.
+fn latency(summary: &Summary, flow: &str, statistic: fn(&LatencyStats) -> Option<f64>) -> Option<f64> {
+    let number = |name: &str| name.strip_prefix(flow)?.strip_prefix('-')?.parse::<u32>().ok();
+    let is_of = |name: &str| name == flow || number(name).is_some();
+    let flows = summary.flows.iter().filter(|entry| is_of(&entry.name));
+    let values: Vec<f64> = flows.map(|entry| statistic(&entry.latency_ms)).collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| moments(&values, |value| *value).0)
+}
+
 /// A figure of a run.
 type Figure<'a> = Box<dyn Fn(&Summary) -> Option<f64> + 'a>;
 
@@ -182,8 +191,8 @@ fn readings<'a>(case: &'a Case, runs: &[Summary]) -> Vec<Reading<'a>> {
         readings.push(Reading { metric: format!("goodput, {flow}"), unit: "Mb/s", tolerance: GOODPUT, of });
     }
     for flow in case.latency {
-        let p50 = Box::new(move |run: &Summary| find(run, flow)?.latency_ms.p50);
-        let p95 = Box::new(move |run: &Summary| find(run, flow)?.latency_ms.p95);
+        let p50 = Box::new(move |run: &Summary| latency(run, flow, |stats| stats.p50));
+        let p95 = Box::new(move |run: &Summary| latency(run, flow, |stats| stats.p95));
         let reading = |metric, of| Reading { metric, unit: "ms", tolerance: LATENCY, of };
         readings.push(reading(format!("latency p50, {flow}"), p50));
         readings.push(reading(format!("latency p95, {flow}"), p95));
@@ -248,8 +257,10 @@ mod tests {
             let text = case.text(Effort::default());
             let scenario = Scenario::parse(&text, case.id, &Overrides::default()).expect("a scenario");
             plan::check(&scenario).expect("within what the laboratory can express");
-            let known =
-                |flow: &&str| *flow == "total" || scenario.flows.iter().any(|entry| entry.name == **flow);
+            let known = |flow: &&str| {
+                let mut flows = scenario.flows.iter();
+                *flow == "total" || flows.any(|entry| entry.name == **flow || entry.group == **flow)
+            };
             assert!(case.goodput.iter().chain(case.latency).all(known), "{}", case.id);
         }
     }
@@ -269,6 +280,22 @@ mod tests {
                 .all(|row| row.measured.is_none() && row.note.contains("QEMU") && row.within().is_none())
         );
         assert!(!rows.is_empty());
+    }
+
+    #[test]
+    fn a_groups_latency_is_the_mean_of_its_flows() {
+        let text = CASES.iter().find(|case| case.id == "cubic-4").expect("a case");
+        let text = text.text(Effort { quick: true, ..Effort::default() });
+        let mut run = Trial::new("cubic-4", text, 1).run().expect("runs").summary;
+        for (flow, value) in run.flows.iter_mut().zip([40.0, 50.0, 60.0, 70.0]) {
+            flow.latency_ms.p50 = Some(value);
+        }
+        run.flows[3].name = "bulky-4".to_owned();
+        assert_eq!(latency(&run, "bulk", |stats| stats.p50), Some(50.0));
+        assert_eq!(latency(&run, "bulk-2", |stats| stats.p50), Some(50.0));
+        assert_eq!(latency(&run, "none", |stats| stats.p50), None);
+        run.flows[0].latency_ms.p50 = None;
+        assert_eq!(latency(&run, "bulk", |stats| stats.p50), None);
     }
 
     #[test]
