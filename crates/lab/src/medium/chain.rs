@@ -34,7 +34,8 @@ pub(super) fn used(chain: &[Step; 4], transmissions: u32) -> [Step; 4] {
     })
 }
 
-fn steps(chain: &[Step; 4]) -> impl Iterator<Item = &Step> {
+/// The steps that are used.
+pub(super) fn steps(chain: &[Step; 4]) -> impl Iterator<Item = &Step> {
     chain.iter().take_while(|step| step.index >= 0)
 }
 

@@ -235,12 +235,15 @@ fn aggregate_of(frames: &VecDeque<Mpdu>, path: &Path, band: Band, longest: Span)
     if !joins(first) || rate.format() == Format::Legacy {
         return 1;
     }
-    let timing = PpduTiming::in_band(rate, band);
+    // A retransmission at any step keeps the aggregate whole, as in ath9k (xmit.c, `ath_lookup_rate`) and the simulator's drivers.
+    let steps = chain::steps(&first.rates).map(|step| PpduTiming::in_band(rate_of(*step), band));
+    let timings: Vec<PpduTiming> = steps.collect();
+    let within = |bytes| timings.iter().all(|timing| timing.duration(bytes) <= longest);
     let mut bytes = subframe_size(first.size);
     let fits = |mpdu: &&Mpdu| {
         bytes += subframe_size(mpdu.size);
         let distance = mpdu.sequence().wrapping_sub(first.sequence()) & 0x0fff;
-        joins(mpdu) && distance < WINDOW && bytes <= path.max_ampdu_bytes && timing.duration(bytes) <= longest
+        joins(mpdu) && distance < WINDOW && bytes <= path.max_ampdu_bytes && within(bytes)
     };
     let most = usize::from(path.max_ampdu_mpdus).saturating_sub(1);
     1 + frames.iter().skip(1).take(most).take_while(fits).count()
