@@ -28,7 +28,7 @@ impl Released {
             .collect();
         let mut links: BTreeMap<(u64, u64, u64), Vec<&MpduRow>> = BTreeMap::new();
         for row in rows {
-            let Row::Mpdu(mpdu) = row else { continue };
+            let (Row::Mpdu(mpdu) | Row::Acknowledgement(mpdu)) = row else { continue };
             if mpdu.received == Instant::MAX {
                 continue;
             }
