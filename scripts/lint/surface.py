@@ -143,7 +143,7 @@ def main():
             failed = True
             print(f"surface: {name} has {len(items)} public items; allowed are {most}")
     if failed:
-        sys.exit("surface: the public items changed, and a line with - breaks users of a released crate; if intended: scripts/lint/surface.py --renew")
+        sys.exit("surface: the public items changed; what is gone, or new in a type that users build or match, breaks them; if intended: scripts/lint/surface.py --renew")
 
 
 if __name__ == "__main__":
