@@ -6,7 +6,7 @@ use airbound_units::Instant;
 
 use crate::log::{MpduRow, Row};
 
-/// What tells one MPDU from another: a segment that is sent again has the same number.
+/// The identity of an MPDU: a segment that is sent again has the same number.
 type Key = (u64, u64, Instant);
 
 const fn key(mpdu: &MpduRow) -> Key {
