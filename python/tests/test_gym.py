@@ -125,6 +125,78 @@ def test_one_of_many_is_as_one_alone() -> None:
         assert np.array_equal([one[number] for one in together], alone)
 
 
+def test_an_episode_may_begin_anew_in_the_step_that_ends_it() -> None:
+    envs = gym.WifiVectorEnv(2, SMALL, "queue", reward="goodput", autoreset_mode="SameStep")
+    assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+    assert gym.WifiVectorEnv(2, SMALL).metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+    envs.reset(seed=[7, 8])
+    actions = np.zeros((2, 2), np.float32)
+    for _ in range(19):
+        assert not envs.step(actions)[4]
+    observations, rewards, _, truncated, infos = envs.step(actions)
+    assert truncated.all() and rewards.all() and not observations.any(), "those of the episode that has begun"
+    for number, seed in enumerate((7, 8)):
+        alone, _, info = played(gym.WifiEnv(SMALL, "queue"), seed, actions[number])
+        assert np.array_equal(infos["final_obs"][number], alone[-1])
+        assert infos["final_info"]["summary"][number]["flows"] == info["summary"]["flows"]
+    for number in range(20):
+        observations, _, _, truncated, _ = envs.step(actions)
+        assert truncated.all() == (number == 19), "no step is lost"
+        assert number or observations.any(), "the first action of the next episode counts"
+
+
+def test_stable_baselines3_takes_the_environments() -> None:
+    pytest.importorskip("stable_baselines3", reason="SKIPPED: no stable-baselines3; to get it: pip install stable-baselines3")
+    from airbound.gym.stable_baselines import WifiVecEnv
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_checker import check_env as check
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    for decision in DECISIONS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", message="Your observation  has an unconventional shape")  # rows of flows
+            warnings.filterwarnings("ignore", message=".*with a non-zero start")  # AIFSN; WifiVecEnv counts from 0
+            check(gym.WifiEnv(SMALL, decision, reward="goodput"))
+
+    # Episode by episode as its own adapter of single environments has them.
+    ours = WifiVecEnv(2, SMALL, "queue", reward="goodput")
+    theirs = DummyVecEnv([lambda: gym.WifiEnv(SMALL, "queue", reward="goodput")] * 2)
+    for envs in (ours, theirs):
+        envs.seed(7)
+    assert np.array_equal(ours.reset(), theirs.reset())
+    actions = np.array([[0, 0.5], [1, -1]], np.float32)
+    for _ in range(20):
+        ours_step, theirs_step = ours.step(actions), theirs.step(actions)
+        for one, other in zip(ours_step[:3], theirs_step[:3], strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert ours_step[2].all()
+    for one, other in zip(ours_step[3], theirs_step[3], strict=True):
+        assert np.array_equal(one.pop("terminal_observation"), other.pop("terminal_observation"))
+        assert one["TimeLimit.truncated"] and one["summary"]["flows"] == other["summary"]["flows"]
+    assert ours.get_attr("knobs", [1]) == [["a", "b"]]
+
+    contention = WifiVecEnv(2, SMALL, "contention", reward="goodput")
+    assert contention.action_space == gymnasium.spaces.MultiDiscrete([11, 15, 11, 15])
+    contention.reset()
+    for action in ([0, 0, 0, 0], [10, 14, 10, 14]):
+        contention.step(np.array([action] * 2))
+
+    for envs in (ours, contention):
+        model = PPO("MlpPolicy", envs, n_steps=16, batch_size=16, n_epochs=1, seed=1, device="cpu").learn(64)
+        assert model.num_timesteps == 64
+
+
+def test_without_stable_baselines3_the_package_is_named() -> None:
+    text = (
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, package=None: None if name == 'stable_baselines3' else find(name, package)\n"
+        "import airbound.gym.stable_baselines"
+    )
+    failed = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert "needs stable-baselines3, which is not installed; to get it: pip install stable-baselines3" in failed.stderr
+
+
 def test_a_scheme_in_python_is_called_and_its_fault_raised() -> None:
     class Careless(airbound.QueueScheme):
         def enqueue(self, now: int, packet: airbound.Packet) -> None:
@@ -189,6 +261,8 @@ def test_wrong_actions_and_seeds_are_refused() -> None:
                 one.reset(seed=seed)  # type: ignore[arg-type]
     with pytest.raises(airbound.ScenarioError, match="there are 1 seeds; allowed are 2"):
         gym.WifiVectorEnv(2, SMALL).reset(seed=[1])
+    with pytest.raises(airbound.ScenarioError, match="autoreset_mode is Disabled; allowed are NextStep and SameStep"):
+        gym.WifiVectorEnv(2, SMALL, autoreset_mode="Disabled")
     with pytest.raises(airbound.ScenarioError, match="there are 0 environments"):
         gym.WifiVectorEnv(0, SMALL)
     env.reset(seed=1)

@@ -10,8 +10,8 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_five() -> None:
-    assert len(NOTEBOOKS) == 5
+def test_there_are_six() -> None:
+    assert len(NOTEBOOKS) == 6
 
 
 def lacks_emulation() -> str | None:
@@ -33,7 +33,9 @@ def test_a_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
         pytest.skip(f"SKIPPED: no emulation here: {lacking}")
     if any("airbound.gym" in cell.source for cell in notebook.cells):
         pytest.importorskip("gymnasium", reason="SKIPPED: no gymnasium; to get it: pip install 'airbound[gym]'")
-    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
+    if any("stable_baselines3" in cell.source for cell in notebook.cells):
+        pytest.importorskip("stable_baselines3", reason="SKIPPED: no stable-baselines3; to get it: pip install stable-baselines3")
+    client = NotebookClient(notebook, timeout=1800, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown), "a figure is displayed"

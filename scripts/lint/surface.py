@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Lists the public items of the library crates, and compares them with `surface/CRATE.txt`.
+"""Lists the public items of the library crates, and compares them with `surface/CRATE.txt`; of crates that others build on also their
+signatures, with `surface/CRATE-signatures.txt`, so that a change which breaks a user's build is seen.
 
 usage: surface.py [--renew] [CRATE...]
 
 They are read from rustdoc's JSON, which is unstable: the check is SKIPPED if the toolchain does not write it. Each line is an item that
-other crates can name: the shortest path to it, and its kind. Methods count; fields, variants and implementations of traits do not.
+other crates can name: the shortest path to it, and its kind. Methods count; fields, variants and implementations of traits do not; they
+are lines of signatures.
 """
 import json
 import os
@@ -14,9 +16,12 @@ import sys
 import tempfile
 
 import workspace
+from signatures import Signatures
 
 CRATES = ("units", "wifi", "senders", "control", "record", "runs", "link")
 MOST = {"control": 360}
+#: Crates for the registry, whose signatures are held.
+SIGNED = ("link",)
 STORED = workspace.HERE / "surface"
 KINDS = {"struct", "enum", "union", "trait", "function", "constant", "static", "type_alias", "macro", "proc_macro"}
 
@@ -39,9 +44,8 @@ def documented(names):
     return target / "doc"
 
 
-def public_items(text):
-    """Paths and kinds of all public items, sorted."""
-    crate = json.loads(text)
+def public_items(crate):
+    """Number, kind and path of all public items."""
     index, found, visited = crate["index"], {}, set()
 
     def item(number):
@@ -100,7 +104,20 @@ def public_items(text):
 
     for child in item(crate["root"])["inner"]["module"]["items"]:
         visit(child, ())
-    return sorted(f"{'::'.join(path)} {kind}" for kind, path in found.values())
+    return [(number, kind, path) for number, (kind, path) in found.items()]
+
+
+def compared(file, lines, renew):
+    """The stored lines, and whether others were found; these are printed, or stored with `renew`."""
+    stored = STORED / file
+    before = stored.read_text().splitlines() if stored.exists() else []
+    if renew:
+        STORED.mkdir(exist_ok=True)
+        stored.write_text("".join(f"{line}\n" for line in lines))
+    elif lines != before:
+        print(*(f"  + {line}" for line in lines if line not in before), *(f"  - {line}" for line in before if line not in lines), sep="\n")
+        return before, True
+    return before, False
 
 
 def main():
@@ -111,22 +128,22 @@ def main():
         return
     failed = False
     for name in present:
-        items = public_items((folder / f"airbound_{name}.json").read_text())
-        stored = STORED / f"{name}.txt"
-        before = stored.read_text().splitlines() if stored.exists() else []
+        crate = json.loads((folder / f"airbound_{name}.json").read_text())
+        found = public_items(crate)
+        items = sorted(f"{'::'.join(path)} {kind}" for _, kind, path in found)
         print(f"surface: {name} has {len(items)} public items")
-        if "--renew" in arguments:
-            STORED.mkdir(exist_ok=True)
-            stored.write_text("".join(f"{item}\n" for item in items))
-        elif items != before:
-            failed = True
-            print(*(f"  + {item}" for item in items if item not in before), *(f"  - {item}" for item in before if item not in items), sep="\n")
+        before, differs = compared(f"{name}.txt", items, "--renew" in arguments)
+        failed |= differs
+        if name in SIGNED:
+            signatures = Signatures(crate, {number: path for number, _, path in found})
+            lines = sorted({line for number, _, path in found for line in signatures.lines(number, path)})
+            failed |= compared(f"{name}-signatures.txt", lines, "--renew" in arguments)[1]
         most = max(MOST.get(name, len(items)), len(before))
         if len(items) > most:
             failed = True
             print(f"surface: {name} has {len(items)} public items; allowed are {most}")
     if failed:
-        sys.exit("surface: the public items changed; if intended: scripts/lint/surface.py --renew")
+        sys.exit("surface: the public items changed; what is gone, or new in a type that users build or match, breaks them; if intended: scripts/lint/surface.py --renew")
 
 
 if __name__ == "__main__":

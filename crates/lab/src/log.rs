@@ -11,6 +11,9 @@ const ROW: usize = WORDS * 8;
 /// The first word of a [`Row::Connection`]; the other words are those of a [`Row::Mpdu`], and the connection is the last.
 const CONNECTION: u64 = 9;
 
+/// The first word of a [`Row::Acknowledgement`]; the other words are those of a [`Row::Mpdu`].
+const ACKNOWLEDGEMENT: u64 = 10;
+
 /// Stands for no flow, no number or no radio.
 pub const NONE: u64 = u64::MAX;
 
@@ -135,6 +138,8 @@ pub enum Row {
     Mpdu(MpduRow),
     /// A frame of a connection that is not the scenario's; its flow and number are [`NONE`].
     Connection(Connection, MpduRow),
+    /// A frame of TCP to the sender of a flow; its number is that of the first byte which the receiver has not.
+    Acknowledgement(MpduRow),
     /// A source sent a datagram.
     Sent {
         /// Number of the flow.
@@ -195,6 +200,11 @@ impl Row {
             (words[0], words[WORDS - 1]) = (CONNECTION, connection.word());
             return words;
         }
+        if let Self::Acknowledgement(row) = self {
+            let mut words = Self::Mpdu(*row).words();
+            words[0] = ACKNOWLEDGEMENT;
+            return words;
+        }
         let mut words = [0; WORDS];
         let mut put = |values: &[u64]| {
             for (word, value) in words.iter_mut().zip(values) {
@@ -203,7 +213,7 @@ impl Row {
         };
         let ns = |at: Instant| at.as_nanos();
         match *self {
-            Self::Connection(..) => {}
+            Self::Connection(..) | Self::Acknowledgement(_) => {}
             Self::Txop(row) => put(&[
                 1,
                 row.txop,
@@ -250,11 +260,14 @@ impl Row {
     }
 
     fn of(words: &[u64; WORDS]) -> Option<Self> {
-        if words[0] == CONNECTION {
+        if matches!(words[0], CONNECTION | ACKNOWLEDGEMENT) {
             let mut mpdu = *words;
             mpdu[0] = 2;
             let Some(Self::Mpdu(row)) = Self::of(&mpdu) else { return None };
-            return Some(Self::Connection(Connection::of(words[WORDS - 1]), row));
+            return Some(match words[0] {
+                CONNECTION => Self::Connection(Connection::of(words[WORDS - 1]), row),
+                _ => Self::Acknowledgement(row),
+            });
         }
         let at = |place: usize| Instant::from_nanos(words[place]);
         Some(match words[0] {
@@ -365,6 +378,7 @@ mod tests {
         let rows = [
             Row::Connection(connection, mpdu),
             Row::Connection(Connection { is_down: false, ..connection }, mpdu),
+            Row::Acknowledgement(MpduRow { number: 7, ..mpdu }),
             Row::Sent { flow: 1, number: 2, at: at(3), size: 4, frame: 5 },
             Row::Arrived { flow: 1, number: 2, at: at(9) },
             Row::Stream { flow: 7, at: at(1), bytes: 2 },

@@ -129,6 +129,24 @@ fn counters_tell_causes_of_the_air_apart() {
     says(&with(probed(|_| None, |_| None), counted(-50.0, 0.1, 0.9, 0.0)), Cause::Contention);
 }
 
+/// Of 20 round trips the longest does not count (draft-ietf-ippm-responsiveness-06).
+#[test]
+fn a_queue_has_its_round_trips_a_minute_and_a_healthy_link_none() {
+    let seen = probed(|ms| Some(if ms < 1000.0 { 2.0 } else { 40.0 }), quick);
+    let found = says(&with(seen, counted(-50.0, 0.1, 0.9, 0.8)), Cause::Queue);
+    let value = |found: &Diagnosis, what: &str| {
+        found.evidence.iter().find(|row| row.what == format!("round trips a minute (RPM), {what}")).cloned()
+    };
+    // 2 and 40 ms in the shares of the first second and of the others; 95 % of them.
+    let near = value(&found, "near").unwrap().value;
+    let (loaded, unloaded) = near.split_once("; at the least round trip ").unwrap();
+    assert_eq!(unloaded, "30000");
+    let loaded: f64 = loaded.parse().unwrap();
+    assert!((1500.0..1650.0).contains(&loaded), "{loaded}");
+    assert_eq!(value(&found, "far").unwrap().value, "30000; at the least round trip 30000");
+    assert_eq!(value(&says(&probed(quick, quick), Cause::Healthy), "near"), None);
+}
+
 /// Counters each second, with a signal that swings by `swing` dB in each direction.
 fn swinging(seen: Observations, swing: f64, retries: f64) -> Observations {
     let counters = (0..=30_u32).map(|second| {

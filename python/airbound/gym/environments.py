@@ -143,13 +143,9 @@ class WifiVectorEnv(VectorEnv[NDArray[np.float32], Action, NDArray[Any]]):
     """Many episodes of one scenario in one process, each with a seed of its own, advanced by one call over ``threads``.
 
     The other arguments are those of :class:`WifiEnv`. Results do not depend on the number of threads, one for each core by default.
-    An episode that has ended begins anew at the next step (``AutoresetMode.NEXT_STEP``).
+    An episode that has ended begins anew at the next step, whose action is not used; with ``AutoresetMode.SAME_STEP`` at once, and
+    ``infos`` has its last observation and info in ``final_obs`` and ``final_info``.
     """
-
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": [],
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
-    }
 
     def __init__(
         self,
@@ -162,8 +158,16 @@ class WifiVectorEnv(VectorEnv[NDArray[np.float32], Action, NDArray[Any]]):
         flow: str | None = None,
         step_ms: float = 10.0,
         threads: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
+        allowed = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+        self._mode = next((mode for mode in allowed if autoreset_mode in (mode, mode.value)), None)
+        if self._mode is None:
+            raise _native.ScenarioError(
+                f"autoreset_mode is {autoreset_mode}; allowed are {' and '.join(mode.value for mode in allowed)}"
+            )
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         threads = threads if threads is not None else min(os.cpu_count() or 1, 1024)
         self._episodes = _Episodes(num_envs, scenario, decision, scheme, reward, flow, step_ms, threads)
         self.num_envs = num_envs
@@ -199,26 +203,45 @@ class WifiVectorEnv(VectorEnv[NDArray[np.float32], Action, NDArray[Any]]):
     def step(
         self, actions: Action
     ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Advances all episodes by a step of ``step_ms``; those that ended with the step before begin anew instead, with reward 0."""
+        """Advances all episodes by a step of ``step_ms``.
+
+        Those that ended with the step before begin anew instead, with reward 0; with ``SAME_STEP`` those that end begin anew besides.
+        """
         if not self._has_begun:
             raise gymnasium.error.ResetNeeded("no episode has begun; reset() begins all")
         actions = np.asarray(actions)
         if actions.shape != self.action_space.shape:
             raise _native.ActionError(f"actions have shape {actions.shape}; allowed is {self.action_space.shape}")
         moves = ~self._ended
+        self._begin_anew()
+        observations, more = self._episodes.step(actions, moves)
+        rewards: Floats = np.where(moves, self._episodes.reward(observations), 0.0)
+        ended = ~more
+        infos: dict[str, Any] = {}
+        if ended.any():
+            summaries = self._of_ended(ended, self._episodes.summaries([int(number) for number in np.flatnonzero(ended)]))
+            infos = {"summary": summaries, "_summary": ended}
+        self._ended = ended.copy()
+        if self._mode is AutoresetMode.SAME_STEP and infos:
+            last = self._of_ended(ended, list(observations[ended]))
+            infos = {"final_obs": last, "_final_obs": ended, "final_info": infos, "_final_info": ended}
+            self._begin_anew()
+            observations[ended] = 0
+        return observations, rewards, np.zeros(self.num_envs, np.bool_), ended, infos
+
+    def _of_ended(self, ended: NDArray[np.bool_], values: list[Any]) -> NDArray[Any]:
+        """One value for each environment that has ended, and ``None`` for the others."""
+        column = np.full(self.num_envs, None, object)
+        for number, value in zip(np.flatnonzero(ended), values, strict=True):
+            column[number] = value
+        return column
+
+    def _begin_anew(self) -> None:
+        """Begins the episodes that have ended, with drawn seeds."""
         if self._ended.any():
             fresh = iter(self._drawn(int(self._ended.sum())))
             self._episodes.begin([next(fresh) if ended else None for ended in self._ended])
-        observations, more = self._episodes.step(actions, moves)
-        rewards: Floats = np.where(moves, self._episodes.reward(observations), 0.0)
-        self._ended = ~more
-        ended = np.flatnonzero(self._ended)
-        infos: dict[str, Any] = {}
-        if len(ended):
-            summaries = np.full(self.num_envs, None, object)
-            summaries[ended] = self._episodes.summaries([int(number) for number in ended])
-            infos = {"summary": summaries, "_summary": self._ended.copy()}
-        return observations, rewards, np.zeros(self.num_envs, np.bool_), self._ended.copy(), infos
+            self._ended[:] = False
 
     def _drawn(self, count: int) -> list[int]:
         """Seeds for so many episodes."""

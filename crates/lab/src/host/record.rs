@@ -1,6 +1,7 @@
 //! Converts the guest's logs to the record of a run, with the tables and the summary of a simulated run.
 
 mod reordering;
+mod round_trips;
 mod segments;
 mod streams;
 mod summary;

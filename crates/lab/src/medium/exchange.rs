@@ -10,7 +10,7 @@ use airbound_wifi::mpdu::psdu_size;
 use airbound_wifi::{AckBitmap, Category, Format, Rate};
 
 use super::chain::{step_at, total_tries, used};
-use super::packet::{Packet, packet_of};
+use super::packet::{Packet, acknowledgement_of, packet_of};
 use super::store::Mpdu;
 use super::{InHardware, Medium};
 use crate::channel::Command;
@@ -378,9 +378,14 @@ impl Medium {
         if self.connections {
             self.note_connection(at, mpdu, received, completed);
         }
-        let Some(Packet { flow, number, size, .. }) = packet_of(mpdu) else { return };
-        let row = self.mpdu_row(at, mpdu, (received, completed), (flow, number, size));
-        self.rows.push(Row::Mpdu(row));
+        let row = |packet: Packet| {
+            let Packet { flow, number, size, .. } = packet;
+            self.mpdu_row(at, mpdu, (received, completed), (flow, number, size))
+        };
+        let row = packet_of(mpdu)
+            .map(|packet| Row::Mpdu(row(packet)))
+            .or_else(|| acknowledgement_of(mpdu).map(|packet| Row::Acknowledgement(row(packet))));
+        self.rows.extend(row);
     }
 
     pub(super) fn mpdu_row(

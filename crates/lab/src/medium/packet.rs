@@ -10,6 +10,9 @@ const BEFORE_IP: usize = 26 + 8;
 /// Bytes of an IPv4 header without options, and of that of UDP.
 const IP: usize = 20;
 const UDP: usize = 8;
+/// Protocol numbers.
+const TCP_PROTOCOL: u8 = 6;
+const UDP_PROTOCOL: u8 = 17;
 
 /// A packet of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +29,18 @@ pub(super) struct Packet {
 
 /// The packet in a QoS data frame; `None` if it does not belong to a flow.
 pub(super) fn packet_of(mpdu: &Mpdu) -> Option<Packet> {
+    read(ip_of(mpdu)?)
+}
+
+/// The TCP packet in a QoS data frame to the sender of a flow: its number is the acknowledged one. `None` for all others.
+pub(super) fn acknowledgement_of(mpdu: &Mpdu) -> Option<Packet> {
+    read_acknowledgement(ip_of(mpdu)?)
+}
+
+/// The headers of an IPv4 packet in a QoS data frame.
+fn ip_of(mpdu: &Mpdu) -> Option<&[u8]> {
     const ETHER_TYPE: usize = BEFORE_IP - 2;
-    let is_ipv4 = mpdu.is_qos() && mpdu.head[ETHER_TYPE..BEFORE_IP] == [8, 0];
-    is_ipv4.then(|| read(&mpdu.head[BEFORE_IP..])).flatten()
+    (mpdu.is_qos() && mpdu.head[ETHER_TYPE..BEFORE_IP] == [8, 0]).then(|| &mpdu.head[BEFORE_IP..])
 }
 
 /// The row of a packet from the wire; `None` if it has no data of a flow.
@@ -43,21 +55,41 @@ pub(super) fn row_of(entry: &Entry) -> Option<EntryRow> {
 /// Reads the headers of a packet of a flow, from that of IP on.
 fn read(head: &[u8]) -> Option<Packet> {
     const _: () = assert!(HEAD >= BEFORE_IP + IP + UDP + 8);
-    let u16_at = |at: usize| Some(u16::from_be_bytes(head.get(at..at + 2)?.try_into().ok()?));
-    // An IP header of 20 bytes.
-    if *head.first()? != 0x45 {
-        return None;
-    }
-    let flow = u16_at(IP + 2)?.checked_sub(FIRST_PORT).filter(|flow| *flow < 1000)?;
+    let flow = flow_at(head, IP + 2)?;
     let (number, transport) = match *head.get(9)? {
-        17 => (u64::from_be_bytes(head.get(IP + UDP..IP + UDP + 8)?.try_into().ok()?), UDP),
-        6 => {
-            let number = u32::from_be_bytes(head.get(IP + 4..IP + 8)?.try_into().ok()?);
-            (number.into(), usize::from(*head.get(IP + 12)? >> 4) * 4)
-        }
+        UDP_PROTOCOL => (u64::from_be_bytes(head.get(IP + UDP..IP + UDP + 8)?.try_into().ok()?), UDP),
+        TCP_PROTOCOL => (number_at(head, IP + 4)?, tcp_header(head)?),
         _ => return None,
     };
-    Some(Packet { flow: flow.into(), number, size: u16_at(2)?.into(), headers: (IP + transport) as u64 })
+    Some(Packet { flow, number, size: u16_at(head, 2)?.into(), headers: (IP + transport) as u64 })
+}
+
+fn read_acknowledgement(head: &[u8]) -> Option<Packet> {
+    /// The flag ACK (RFC 9293 section 3.1).
+    const ACK: u8 = 1 << 4;
+    let flow = flow_at(head, IP)?;
+    let acknowledges = *head.get(9)? == TCP_PROTOCOL && head.get(IP + 13)? & ACK != 0;
+    let headers = (IP + tcp_header(head)?) as u64;
+    let (number, size) = (number_at(head, IP + 8)?, u16_at(head, 2)?.into());
+    acknowledges.then_some(Packet { flow, number, size, headers })
+}
+
+fn u16_at(head: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(head.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn number_at(head: &[u8], at: usize) -> Option<u64> {
+    Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?).into())
+}
+
+fn tcp_header(head: &[u8]) -> Option<usize> {
+    Some(usize::from(*head.get(IP + 12)? >> 4) * 4)
+}
+
+/// The flow with the port at a place, behind an IP header of 20 bytes.
+fn flow_at(head: &[u8], port: usize) -> Option<u64> {
+    let port = (*head.first()? == 0x45).then(|| u16_at(head, port)).flatten()?;
+    port.checked_sub(FIRST_PORT).filter(|flow| *flow < 1000).map(u64::from)
 }
 
 #[cfg(test)]
@@ -81,6 +113,20 @@ mod tests {
         let number = 0x0102_0304;
         let at = Instant::from_nanos(5);
         assert_eq!(row, EntryRow { flow: 3, number, at, headers: 52, payload: 3000, segment: 1448 });
+    }
+
+    #[test]
+    fn an_acknowledgement_has_the_port_of_its_flow_as_the_source() {
+        let mut head = segment(52, 0).head;
+        head.copy_within(22..24, 20);
+        head[22..24].copy_from_slice(&40_000_u16.to_be_bytes());
+        head[28..32].copy_from_slice(&[5, 6, 7, 8]);
+        assert_eq!(read_acknowledgement(&head), None, "without the flag");
+        head[33] = 0x10;
+        let found = read_acknowledgement(&head).unwrap();
+        assert_eq!((found.flow, found.number), (3, 0x0506_0708));
+        head[9] = UDP_PROTOCOL;
+        assert_eq!(read_acknowledgement(&head), None);
     }
 
     #[test]

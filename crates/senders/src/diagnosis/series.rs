@@ -45,6 +45,8 @@ pub(super) struct Series {
     pub(super) distances: Vec<Span>,
     /// The least round trip.
     pub(super) least: Option<Span>,
+    /// The part of a round trip that is no delay.
+    base: Span,
 }
 
 /// Whether a delay is late.
@@ -73,7 +75,7 @@ impl Series {
                 ((probe.sent, probe.round_trip.map(|time| time.saturating_sub(base))), distance)
             })
             .unzip();
-        Self { delays: clean, distances, least }
+        Self { delays: clean, distances, least, base }
     }
 
     /// Number of late and lost ones.
@@ -98,6 +100,16 @@ impl Series {
         delays.sort_unstable();
         let place = (at * delays.len() as f64) as usize;
         delays.get(place.min(delays.len().saturating_sub(1))).copied()
+    }
+
+    /// Round trips a minute: 60 s over the mean of the least 95 % of the answers (draft-ietf-ippm-responsiveness-06, Aggregating the
+    /// Measurements); `None` without any.
+    pub(super) fn per_minute(&self) -> Option<f64> {
+        let mut answered: Vec<Span> = self.delays.iter().filter_map(|(_, delay)| *delay).collect();
+        answered.sort_unstable();
+        answered.truncate((0.95 * answered.len() as f64).ceil() as usize);
+        let sum: f64 = answered.iter().map(|delay| (*delay + self.base).as_secs_f64()).sum();
+        (sum > 0.0).then(|| 60.0 * answered.len() as f64 / sum)
     }
 
     /// Share of dense probes that are lost or later than `limit`, of sparse ones that are later and not lost, and the number of these: who

@@ -11,7 +11,7 @@ pub(super) fn words(cause: Cause, figures: &Figures, seen: &Observations) -> Dia
         cause,
         sentence: sentence(cause, figures, seen),
         advice: advice(cause, figures, seen).to_owned(),
-        evidence: evidence(figures, seen),
+        evidence: evidence(cause, figures, seen),
         missing: missing(seen),
     }
 }
@@ -149,7 +149,7 @@ fn advice(cause: Cause, figures: &Figures, seen: &Observations) -> &'static str 
     }
 }
 
-fn evidence(figures: &Figures, seen: &Observations) -> Vec<Evidence> {
+fn evidence(cause: Cause, figures: &Figures, seen: &Observations) -> Vec<Evidence> {
     let mut rows = Vec::new();
     let mut row = |what: &str, value: String, limit: String| {
         rows.push(Evidence { what: what.to_owned(), value, limit });
@@ -168,6 +168,15 @@ fn evidence(figures: &Figures, seen: &Observations) -> Vec<Evidence> {
         row(&format!("round trips, {name}"), round_trips(series), String::new());
         let counts = format!("{} of {}, {} of them lost", series.late(), series.delays.len(), series.lost());
         row(&format!("late probes, {name}"), counts, percent(SICK));
+        // Round trips a minute are those under a load, which is this network's own here.
+        if let (Cause::Queue, Some(loaded), Some(least)) = (cause, series.per_minute(), series.least) {
+            let unloaded = 60.0 / least.as_secs_f64().max(1e-9);
+            row(
+                &format!("round trips a minute (RPM), {name}"),
+                format!("{loaded:.0}; at the least round trip {unloaded:.0}"),
+                String::new(),
+            );
+        }
     }
     if !figures.far.delays.is_empty() && !figures.near.delays.is_empty() {
         row("late beyond the near end", percent(figures.beyond), percent(SICK));

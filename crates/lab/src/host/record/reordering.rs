@@ -6,7 +6,7 @@ use airbound_units::Instant;
 
 use crate::log::{MpduRow, Row};
 
-/// What tells one MPDU from another: a segment that is sent again has the same number.
+/// The identity of an MPDU: a segment that is sent again has the same number.
 type Key = (u64, u64, Instant);
 
 const fn key(mpdu: &MpduRow) -> Key {
@@ -28,7 +28,7 @@ impl Released {
             .collect();
         let mut links: BTreeMap<(u64, u64, u64), Vec<&MpduRow>> = BTreeMap::new();
         for row in rows {
-            let Row::Mpdu(mpdu) = row else { continue };
+            let (Row::Mpdu(mpdu) | Row::Acknowledgement(mpdu)) = row else { continue };
             if mpdu.received == Instant::MAX {
                 continue;
             }

@@ -62,7 +62,7 @@ const fn mpdu_of(flow: u64, row: &Row) -> Option<&MpduRow> {
 }
 
 /// Sequence number and size of each segment of a packet.
-fn parts(entry: &EntryRow) -> impl Iterator<Item = (u64, u64)> + use<> {
+pub(super) fn parts(entry: &EntryRow) -> impl Iterator<Item = (u64, u64)> + use<> {
     let EntryRow { number, headers, payload, segment, .. } = *entry;
     let each = if segment == 0 { payload } else { segment };
     (0..payload.div_ceil(each.max(1))).map(move |part| {

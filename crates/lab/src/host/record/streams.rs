@@ -6,7 +6,7 @@ use airbound_scenario::Direction;
 use airbound_units::Instant;
 
 use super::segments::segments;
-use super::{Measurements, given_up};
+use super::{Measurements, given_up, round_trips};
 use crate::log::Row;
 
 impl Measurements<'_> {
@@ -16,6 +16,11 @@ impl Measurements<'_> {
         match self.scenario.flows[flow].direction {
             Direction::Down => self.record_segments(flow, rows),
             Direction::Up => self.record_sent(flow, rows),
+        }
+        for (at, round_trip) in round_trips::of(flow as u64, self.scenario, rows, &self.released) {
+            if (self.from()..=self.end()).contains(&self.time(at)) {
+                self.flows[flow].latency.record_round_trip(round_trip);
+            }
         }
         let (from, end) = (self.from(), self.end());
         let mut received: Vec<(Instant, u64)> = Vec::new();

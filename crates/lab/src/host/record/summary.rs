@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use airbound_record::{AirSummary, FlowSummary, Jain, Scheme, StationSummary, Summary, TxopKind};
+use airbound_record::{
+    AirSummary, FlowSummary, Jain, LatencyHistogram, Scheme, StationSummary, Summary, TxopKind,
+};
 use airbound_scenario::{Direction, Traffic};
 use airbound_units::Instant;
 
@@ -29,8 +31,8 @@ impl Measurements<'_> {
                 offered_mbps: mbps(entry.offered),
                 goodput_mbps: mbps(entry.goodput),
                 latency_ms: entry.latency.latency().stats(),
-                rtt_ms: None,
-                rpm: None,
+                rtt_ms: entry.latency.round_trips().map(LatencyHistogram::stats),
+                rpm: entry.latency.round_trips().and_then(LatencyHistogram::round_trips_per_minute),
                 loss_rate: match entry.counts.delivered + entry.counts.dropped {
                     0 => None,
                     settled => Some(entry.counts.dropped as f64 / settled as f64),
