@@ -1,6 +1,7 @@
 """Rules for a bitrate written in Python, in the table of the built-in ones."""
 
 from pathlib import Path
+from typing import Any
 
 import airbound
 import pytest
@@ -34,7 +35,7 @@ class Endless(airbound.BitrateRule):
 
 
 def test_a_rule_of_ones_own_is_ranked_beside_built_in_ones(tmp_path: Path) -> None:
-    rules = ["fixed", Careful, Stays]
+    rules: list[str | type[airbound.BitrateRule]] = ["fixed", Careful, Stays]
     found = airbound.arena(rules, places=["calm", "saturated"], seeds=2, quick=True)
     table = found.table
     assert sorted(table["rule"].to_list()) == ["Stays", "careful", "fixed"]
@@ -52,9 +53,9 @@ def test_a_rule_of_ones_own_is_ranked_beside_built_in_ones(tmp_path: Path) -> No
 
 
 def test_what_is_wrong_is_said_in_a_sentence() -> None:
-    def error(kind: type[Exception], rules: list[object], **options: object) -> str:
+    def error(kind: type[Exception], rules: list[Any], **options: Any) -> str:
         with pytest.raises(kind) as raised:
-            airbound.arena(rules, places=["calm"], seeds=1, quick=True, **options)  # type: ignore[arg-type]
+            airbound.arena(rules, places=["calm"], seeds=1, quick=True, **options)
         return str(raised.value)
 
     assert "Broken failed at game" in error(airbound.SchemeError, [Broken])
@@ -64,5 +65,4 @@ def test_what_is_wrong_is_said_in_a_sentence() -> None:
     assert "names Stays twice" in error(airbound.ScenarioError, [Stays, Stays])
     taken = type("Taken", (Stays,), {"name": "gcc"})
     assert "gcc is the name of a built-in rule" in error(airbound.ScenarioError, [taken])
-    assert "seeds is" not in error(airbound.ScenarioError, ["best"])
     assert "rules is empty" in error(airbound.ScenarioError, [])
