@@ -166,9 +166,9 @@ impl Plugins {
         // Flows of a gate are many: they are looked up by name, not one by one.
         let known = scenario.flows.iter().filter(|flow| self.gate.contains_key(&flow.name)).count();
         let gone = if known < self.gate.len() { self.gate.keys().find(is_unknown) } else { None };
-        match attached.chain(gone).chain(&self.carried).chain(self.rules.keys()).find(is_unknown) {
-            Some(flow) => return Err(BuildError::NoFlow { flow: flow.clone() }),
-            None => {}
+        let mut named = attached.chain(gone).chain(&self.carried).chain(self.rules.keys());
+        if let Some(flow) = named.find(is_unknown) {
+            return Err(BuildError::NoFlow { flow: flow.clone() });
         }
         let is_other =
             |flow: &&Flow| self.rules.contains_key(&flow.name) && !matches!(flow.traffic, Traffic::Rtc(_));
