@@ -31,13 +31,15 @@ from airbound._native import (
     Scenario,
     ScenarioError,
     SchemeError,
+    StreamReport,
     catalogue,
     places,
     shipped,
 )
-from airbound.schemes import Packet, QueueScheme, RateScheme, Scheme, SenderScheme
+from airbound.schemes import BitrateRule, Packet, QueueScheme, RateScheme, Scheme, SenderScheme
 
 if TYPE_CHECKING:
+    from airbound.arenas import ArenaResult, arena
     from airbound.emulation import Emulation, EmulationError, Host, emulate
     from airbound.results import Comparison, RunResult, load
     from airbound.runs import compare, run
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ArenaResult",
     "ArgumentError",
     "Arrival",
+    "BitrateRule",
     "Comparison",
     "Emulation",
     "EmulationError",
@@ -64,8 +68,10 @@ __all__ = [
     "Scheme",
     "SchemeError",
     "SenderScheme",
+    "StreamReport",
     "SweepResult",
     "__version__",
+    "arena",
     "catalogue",
     "compare",
     "control",
@@ -79,6 +85,8 @@ __all__ = [
 
 #: Names that need polars and matplotlib, whose import takes most of a second; the command does not need them.
 _LAZY = {
+    "ArenaResult": "airbound.arenas",
+    "arena": "airbound.arenas",
     "Comparison": "airbound.results",
     "Emulation": "airbound.emulation",
     "EmulationError": "airbound.emulation",

@@ -114,6 +114,17 @@ def report(
 ) -> str: ...
 def verdict(runs: Sequence[tuple[str, PathLike[str]]], focus: str | None, baseline: str | None) -> str: ...
 def groups(runs: Sequence[tuple[str, PathLike[str]]], focus: str | None) -> list[tuple[str, list[str]]]: ...
+def arena(
+    rules: list[str],
+    own: list[tuple[str, type[object]]],
+    schemes: list[str],
+    places: list[str],
+    quick: bool,
+    seeds: int | None,
+    jobs: int | None,
+    width: int,
+    progress: Callable[[float], None] | None,
+) -> tuple[str, str, str]: ...
 def execute(order: str) -> str:
     """Executes the run of an order of :meth:`Sweep.take`; called by workers."""
 
@@ -299,6 +310,50 @@ class Window:
     ssthresh: int
     """The slow-start threshold, segments."""
     def __len__(self) -> int: ...
+
+@final
+class StreamReport:
+    """News of a receiver, as a :class:`airbound.BitrateRule` sees them."""
+
+    @property
+    def now(self) -> int:
+        """The time of its arrival at the sender, ns."""
+
+    @property
+    def rate(self) -> int:
+        """The rate so far, bit/s: of all packets, parity and headers included."""
+
+    @property
+    def least(self) -> int:
+        """The least rate, bit/s."""
+
+    @property
+    def most(self) -> int:
+        """The highest rate, bit/s."""
+
+    @property
+    def packets(self) -> list[tuple[int, int, int]]:
+        """Packets that arrived: departure in ns, bytes, and ns beyond the shortest way so far."""
+
+    @property
+    def lost(self) -> int:
+        """Number of packets newly missing."""
+
+    @property
+    def frames(self) -> list[tuple[int, int, int]]:
+        """Frames that arrived: bytes; ns from departure to the return of an answer; ns from first to last packet."""
+
+    @property
+    def frames_lost(self) -> int:
+        """Number of frames that cannot become complete unless packets are sent again."""
+
+    @property
+    def round_trip(self) -> int | None:
+        """The smoothed round trip, ns; ``None`` before the first packet."""
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes sent of which no report has said anything."""
 
 @final
 class Ack:

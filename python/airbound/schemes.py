@@ -1,4 +1,4 @@
-"""Custom schemes: a queue, a rate control or a sender written in Python.
+"""Custom schemes: a queue, a rate control or a sender written in Python; and rules for the bitrate of a stream.
 
 Derive a class from :class:`QueueScheme`, :class:`RateScheme` or :class:`SenderScheme`, and pass it as a scheme::
 
@@ -25,13 +25,14 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from airbound import _native
-from airbound._native import Ack, Packet, Rate, Window
+from airbound._native import Ack, Packet, Rate, StreamReport, Window
 
 __all__ = [
     "REASONS",
     "Ack",
     "AnyPart",
     "AnyScheme",
+    "BitrateRule",
     "Packet",
     "QueueScheme",
     "Rate",
@@ -39,6 +40,7 @@ __all__ = [
     "Scheme",
     "SenderScheme",
     "Site",
+    "StreamReport",
     "Waiting",
     "Window",
     "resolve",
@@ -241,6 +243,17 @@ class SenderScheme(_Part):
     def pacing_rate(self) -> float | None:
         """The pacing rate in bit/s; ``None`` at the start of a connection disables pacing for it."""
         return None
+
+
+class BitrateRule(_Part):
+    """A rule for the bitrate of a stream of video, which enters :func:`airbound.arena`. :meth:`on_report` is required."""
+
+    def on_report(self, report: StreamReport) -> float:
+        """A report of the receiver arrived, one each 50 to 250 ms. Returns the next rate in bit/s; ``report.rate`` for no change.
+
+        The rate is that of all packets, and is kept within ``report.least`` and ``report.most``. Without reports it stays.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not implement on_report(), which returns the next rate")
 
 
 #: A custom class for one slot.

@@ -2,6 +2,7 @@
 //!
 //! Times are whole nanoseconds and rates whole bits per second here; the package documents the units of its numbers.
 
+mod arena;
 mod command;
 mod control;
 mod error;
@@ -18,6 +19,8 @@ mod whole;
 /// The native module; use the package `airbound`.
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::arena::arena;
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
@@ -38,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, catalogue, shipped};
     #[pymodule_export]
-    use crate::scheme::{Ack, Packet, Window};
+    use crate::scheme::{Ack, Packet, StreamReport, Window};
     #[pymodule_export]
     use crate::sweep::{Sweep, execute};
 }

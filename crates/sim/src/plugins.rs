@@ -1,5 +1,5 @@
-//! Plugins of a run: custom queues, rate controls or senders for the slots that the scheme leaves to them, and custom transports
-//! in place of the traffic of flows.
+//! Plugins of a run: custom queues, rate controls or senders for the slots that the scheme leaves to them, rules for the rate of
+//! flows of video, and custom transports in place of the traffic of flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,11 +9,12 @@ use airbound_control::frame::FlowId;
 use airbound_control::queue::QueueDecider;
 use airbound_control::rate::RateDecider;
 use airbound_senders::congestion::CustomControl;
+use airbound_senders::rtp::rate::CustomRule;
 
 use crate::endpoint::Endpoint;
 use crate::error::BuildError;
 use crate::site::{Make, Site};
-use airbound_scenario::{Part, Scenario, Slot};
+use airbound_scenario::{Flow, Part, Scenario, Slot, Traffic};
 
 /// Fills one slot of a scheme with one part for each transmitter, or each connection, of a run.
 #[derive(Clone)]
@@ -79,6 +80,8 @@ pub struct Plugins {
     queue: Option<Make<dyn QueueDecider>>,
     rate: Option<Make<dyn RateDecider>>,
     sender: Option<Make<dyn CustomControl>>,
+    /// By the name of the flow.
+    rules: BTreeMap<String, Make<dyn CustomRule>>,
     endpoints: Vec<Attachment>,
     gate: BTreeMap<String, Reach>,
     /// Flows that carry the packets of a session or of [`Live`](crate::Live).
@@ -95,6 +98,16 @@ impl Plugins {
             Plugin::Rate(make) => self.rate = Some(make),
             Plugin::Sender(make) => self.sender = Some(make),
         }
+    }
+
+    /// Makes the flow of this name, of kind `rtc`, follow a custom rule for its rate in place of that of the scenario or the scheme.
+    pub fn rule(&mut self, flow: impl Into<String>, make: Make<dyn CustomRule>) {
+        self.rules.insert(flow.into(), make);
+    }
+
+    /// The custom rule for the rate of a flow.
+    pub(crate) fn rule_of(&self, flow: &str) -> Option<&Make<dyn CustomRule>> {
+        self.rules.get(flow)
     }
 
     /// Attaches one endpoint to the named flows, which carry its packets in place of their own traffic. The other parameters of
@@ -146,15 +159,24 @@ impl Plugins {
             || self.endpoints.iter().flat_map(|one| &one.flows).any(|name| name == flow)
     }
 
-    /// Checks that the scenario has all flows with attached endpoints.
+    /// Checks that the scenario has all flows with attached endpoints, and that those with custom rules are of kind `rtc`.
     pub(crate) fn check_flows(&self, scenario: &Scenario) -> Result<(), BuildError> {
         let is_unknown = |name: &&String| scenario.flows.iter().all(|flow| flow.name != **name);
         let attached = self.endpoints.iter().flat_map(|one| &one.flows);
         // Flows of a gate are many: they are looked up by name, not one by one.
         let known = scenario.flows.iter().filter(|flow| self.gate.contains_key(&flow.name)).count();
         let gone = if known < self.gate.len() { self.gate.keys().find(is_unknown) } else { None };
-        match attached.chain(gone).chain(&self.carried).find(is_unknown) {
-            Some(flow) => Err(BuildError::NoFlow { flow: flow.clone() }),
+        let mut named = attached.chain(gone).chain(&self.carried).chain(self.rules.keys());
+        if let Some(flow) = named.find(is_unknown) {
+            return Err(BuildError::NoFlow { flow: flow.clone() });
+        }
+        let is_other =
+            |flow: &&Flow| self.rules.contains_key(&flow.name) && !matches!(flow.traffic, Traffic::Rtc(_));
+        match scenario.flows.iter().find(is_other) {
+            Some(flow) => Err(BuildError::Slot {
+                slot: "sender",
+                reason: format!("flow {} has a rule for its rate, but is not of kind rtc", flow.name),
+            }),
             None => Ok(()),
         }
     }

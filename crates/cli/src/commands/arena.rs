@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use airbound_console::{Progress, Verbosity, output};
-use airbound_runs::arena::{Arena, Place};
+use airbound_runs::arena::{Arena, OwnRules, Place};
 use airbound_runs::folder::{Fresh, write_whole};
 use airbound_runs::jobs;
 use airbound_runs::output::{Kind, Output};
@@ -12,14 +12,11 @@ use airbound_runs::output::{Kind, Output};
 use crate::args::arena::Arena as Asked;
 use crate::error::CliError;
 
-/// Measured time of a quick arena's runs.
-const QUICK: &str = "12 s";
-
 pub(super) fn arena(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError> {
     let places = if asked.places.is_empty() { Place::usual(asked.quick) } else { asked.places.clone() };
-    let seeds = asked.seeds.unwrap_or(if asked.quick { 2 } else { 5 });
-    let duration = asked.quick.then(|| QUICK.to_owned());
-    let arena = Arena::new(&asked.rules, &asked.schemes, &places, seeds, duration)?;
+    let (seeds, duration) = Arena::extent(asked.quick);
+    let seeds = asked.seeds.unwrap_or(seeds);
+    let arena = Arena::new(&asked.rules, OwnRules::new(), &asked.schemes, &places, seeds, duration)?;
     let folder = asked.out.clone().unwrap_or_else(|| PathBuf::from("runs").join("arena"));
     let (path, figures) = (folder.join("report.html"), folder.join("arena.json"));
     // What stands in the way is said before anything is simulated; what was made is removed if the arena does not end.

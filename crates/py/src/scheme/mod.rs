@@ -5,6 +5,7 @@
 
 mod queue;
 mod rate;
+mod rule;
 mod sender;
 
 use std::fmt;
@@ -20,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 pub(crate) use queue::Packet;
+pub(crate) use rule::{PyRule, StreamReport};
 pub(crate) use sender::{Ack, Window};
 
 use crate::error::{SchemeError, raised};
@@ -66,10 +68,16 @@ impl Faults {
 }
 
 /// The class of a part, called to make the objects of one run.
-struct Class {
+pub(crate) struct Class {
     name: String,
     class: Py<PyAny>,
     faults: Faults,
+}
+
+impl Class {
+    pub(crate) fn new(name: String, class: Py<PyAny>, faults: &Faults) -> Self {
+        Self { name, class, faults: faults.clone() }
+    }
 }
 
 /// One object of a scheme. It is made by the first call, so that a transmitter that never sends has none.
@@ -165,7 +173,7 @@ pub(crate) fn named(opened: &Opened, asked: Asked, faults: &Faults) -> PyResult<
     let (label, name, parts) = asked;
     let mut named = opened.scheme(name.as_deref()).map_err(raised)?;
     for (slot, name, class) in parts {
-        let class = Arc::new(Class { name: name.clone(), class, faults: faults.clone() });
+        let class = Arc::new(Class::new(name.clone(), class, faults));
         let plugin = match slot.as_str() {
             "queue" => Plugin::queue(move |site| queue::PyQueue::new(&class, site)),
             "rate" => Plugin::rate(move |site| rate::PyRate::new(&class, site)),

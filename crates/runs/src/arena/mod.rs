@@ -8,7 +8,11 @@ mod figures;
 mod place;
 mod report;
 
+use std::collections::BTreeMap;
+
 use airbound_scenario::rate_rules;
+use airbound_senders::rtp::rate::CustomRule;
+use airbound_sim::Make;
 
 use crate::error::RunsError;
 use crate::jobs;
@@ -19,14 +23,19 @@ use figures::Figures;
 pub use place::Place;
 
 /// An arena to be held.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Arena {
     rules: Vec<String>,
+    /// Rules from outside, by name; `rules` has their names, too.
+    own: OwnRules,
     schemes: Vec<String>,
     places: Vec<Place>,
     seeds: u32,
     duration: Option<String>,
 }
+
+/// Rules from outside, by name.
+pub type OwnRules = BTreeMap<String, Make<dyn CustomRule>>;
 
 /// A rule, with a scheme if the arena has several.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +46,7 @@ struct Entrant {
 }
 
 /// The results.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Standings {
     arena: Arena,
     /// Best first.
@@ -65,6 +74,9 @@ struct Estimate {
     range: Option<(f64, f64)>,
 }
 
+/// The rule of a scenario whose stream follows one from outside: one that takes reports.
+const IN_PLACE: &str = "gcc";
+
 /// Of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
@@ -79,20 +91,26 @@ impl Estimate {
 }
 
 impl Arena {
-    /// An arena of these rules, schemes and places, each by name; without rules of all.
+    /// An arena of these rules, schemes and places, each by name; without rules of all. `own` are further rules that `rules` can name.
     ///
     /// # Errors
     /// A name stands for nothing or is there twice, or a place has no stream.
     pub fn new(
         rules: &[String],
+        own: OwnRules,
         schemes: &[String],
         places: &[String],
         seeds: u32,
         duration: Option<String>,
     ) -> Result<Self, RunsError> {
         let known: Vec<&str> = rate_rules().map(|(name, _)| name).collect();
+        if let Some(taken) = own.keys().find(|name| known.contains(&name.as_str())) {
+            return Err(RunsError::Arena(format!(
+                "{taken} is the name of a built-in rule; take another one"
+            )));
+        }
         let rules = if rules.is_empty() {
-            known.iter().map(|name| (*name).to_owned()).collect()
+            known.iter().copied().chain(own.keys().map(String::as_str)).map(str::to_owned).collect()
         } else {
             rules.to_vec()
         };
@@ -104,18 +122,25 @@ impl Arena {
                 return Err(RunsError::Arena(format!("{option} names {} twice; name each once", twice.1)));
             }
         }
-        if let Some(wrong) = rules.iter().find(|rule| !known.contains(&rule.as_str())) {
+        let is_unknown = |rule: &&String| !known.contains(&rule.as_str()) && !own.contains_key(*rule);
+        if let Some(wrong) = rules.iter().find(is_unknown) {
             return Err(RunsError::Arena(format!(
                 "--rules {wrong}: there is no such rule; rules are {}",
-                known.join(", ")
+                known.iter().copied().chain(own.keys().map(String::as_str)).collect::<Vec<_>>().join(", ")
             )));
         }
         let places = places.iter().map(|name| Place::open(name)).collect::<Result<Vec<_>, _>>()?;
-        let arena = Self { rules, schemes: schemes.to_vec(), places, seeds, duration };
+        let arena = Self { rules, own, schemes: schemes.to_vec(), places, seeds, duration };
         if let Some(place) = arena.places.first() {
             place.under(None, arena.duration.as_deref())?.schemes(&arena.schemes)?;
         }
         Ok(arena)
+    }
+
+    /// Seeds and measured time of a quick arena, and of a full one.
+    #[must_use]
+    pub fn extent(is_quick: bool) -> (u32, Option<String>) {
+        if is_quick { (2, Some("12 s".to_owned())) } else { (5, None) }
     }
 
     fn entrants(&self) -> Vec<Entrant> {
@@ -144,8 +169,13 @@ impl Arena {
         let mut runs: Vec<(Opened, Named, u64, &Place)> = Vec::new();
         for (rule, scheme) in alone.chain(tried) {
             for place in &self.places {
-                let opened = place.under(rule, self.duration.as_deref())?;
-                let named = opened.schemes(&[scheme])?.remove(0);
+                let own = rule.and_then(|rule| self.own.get(rule));
+                let built_in = if own.is_some() { Some(IN_PLACE) } else { rule };
+                let opened = place.under(built_in, self.duration.as_deref())?;
+                let mut named = opened.schemes(&[scheme])?.remove(0);
+                if let Some(make) = own {
+                    named.plugins.rule(&place.flow, make.clone());
+                }
                 for seed in opened.seeds(self.seeds)? {
                     runs.push((opened.clone(), named.clone(), seed, place));
                 }
@@ -199,6 +229,9 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
+    use airbound_senders::rtp::rate::RuleReport;
+    use airbound_units::BitRate;
+
     use super::*;
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -209,6 +242,7 @@ mod tests {
     fn a_short_arena_ranks_its_rules_alike_on_any_number_of_threads() {
         let arena = Arena::new(
             &names(&["fixed", "moonlight"]),
+            OwnRules::new(),
             &names(&["linux", "fifo"]),
             &names(&["calm"]),
             2,
@@ -228,10 +262,47 @@ mod tests {
         assert!(standings.to_html().expect("a page").contains("moonlight over fifo"));
     }
 
+    /// Keeps its rate, or lowers it to the least one.
+    #[derive(Debug)]
+    struct Keeps(bool);
+
+    impl CustomRule for Keeps {
+        fn on_report(&mut self, report: &RuleReport) -> BitRate {
+            if self.0 { report.rate } else { report.least }
+        }
+    }
+
+    #[test]
+    fn rules_from_outside_enter_the_same_table() {
+        let make =
+            |keeps: bool| -> Make<dyn CustomRule> { std::sync::Arc::new(move |_| Box::new(Keeps(keeps))) };
+        let own = || OwnRules::from([("keeps".to_owned(), make(true)), ("hides".to_owned(), make(false))]);
+        let held = |rules: &[&str]| {
+            Arena::new(&names(rules), own(), &names(&["linux"]), &names(&["calm"]), 1, Some("2 s".to_owned()))
+        };
+        let arena = held(&["fixed", "keeps", "hides"]).expect("valid");
+        let standings = arena.hold(1, &()).expect("runs");
+        let of = |name: &str| {
+            standings.rows.iter().find(|row| row.entrant.rule == name).expect("a row").all.bitrate
+        };
+        assert!(of("keeps") > 15.0 && of("hides") < 0.5 * of("keeps"), "{} {}", of("keeps"), of("hides"));
+        assert_eq!(held(&[]).expect("valid").entrants().len(), rate_rules().count() + 2);
+        assert!(held(&["leaves"]).err().expect("wrong").to_string().contains("there is no such rule"));
+        let taken = OwnRules::from([("gcc".to_owned(), make(true))]);
+        let taken = Arena::new(&[], taken, &names(&["linux"]), &names(&["calm"]), 1, None);
+        assert!(taken.err().expect("wrong").to_string().contains("gcc is the name of a built-in rule"));
+    }
+
     #[test]
     fn the_score_is_the_timely_rate_over_the_best_one() {
-        let arena =
-            Arena::new(&names(&["fixed", "gcc"]), &names(&["linux"]), &names(&["calm", "walk"]), 1, None);
+        let arena = Arena::new(
+            &names(&["fixed", "gcc"]),
+            OwnRules::new(),
+            &names(&["linux"]),
+            &names(&["calm", "walk"]),
+            1,
+            None,
+        );
         let arena = arena.expect("valid");
         let run = |bitrate, late| Figures { bitrate, late, ..Figures::default() };
         let figures = [run(20.0, 0.0), run(20.0, 0.2), run(10.0, 0.0), run(8.0, 0.02)];
@@ -245,8 +316,9 @@ mod tests {
     #[test]
     fn wrong_names_are_said_in_a_sentence() {
         let all = |rules: &[&str], schemes: &[&str], places: &[&str]| {
-            Arena::new(&names(rules), &names(schemes), &names(places), 1, None)
-                .expect_err("wrong")
+            Arena::new(&names(rules), OwnRules::new(), &names(schemes), &names(places), 1, None)
+                .err()
+                .expect("wrong")
                 .to_string()
         };
         assert!(all(&["best"], &["linux"], &["calm"]).contains("rules are gcc, moonlight"));

@@ -2,7 +2,7 @@
 //!
 //! A round trip above the least one is a queue, whose growth is the share that the air does not carry: the rate falls to what it carries,
 //! less what drains the queue within a second. Lost frames lower it, too. As in [`crate::allocation`] a fall is a trial: a moderate queue or
-//! loss that three falls leave as it was is that of others, and the rate returns. It rises after ten seconds without either, in small steps
+//! loss that three falls leave as it was, without ten seconds of calm among them, is that of others, and the rate returns. It rises after ten seconds without either, in small steps
 //! near the rate that was too high last, and beyond that one only after a time that doubles with each failure.
 
 use airbound_units::{BitRate, Instant, Span};
@@ -136,6 +136,10 @@ impl Rule {
             if harm.wait > self.allowed.mul_f64(0.5).max(others.wait) || harm.loss > NONE.max(others.loss) {
                 self.calm = Some(now);
                 return None;
+            }
+            if now.since(calm) >= CALM {
+                // Falls that a calm followed had their effect.
+                self.trial = None;
             }
             return self.rise(now, rate, now.since(changed.map_or(calm, |changed| changed.max(calm))));
         }

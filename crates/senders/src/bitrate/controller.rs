@@ -231,6 +231,24 @@ mod tests {
     }
 
     #[test]
+    fn falls_with_calm_between_them_are_not_those_of_others() {
+        let mut controller = BitrateController::new(BitrateConfig::default()).expect("valid");
+        let mut changes = Vec::new();
+        // A walk: a moderate queue for two seconds, again and again, and room in between.
+        for second in 1..=100 {
+            let trip = if second % 15 >= 13 { 38 } else { 8 };
+            let feedback =
+                Feedback { round_trip: Some(Span::from_millis(trip)), frames: 60.0, ..Feedback::default() };
+            if let Some(change) = controller.on_feedback(at(second), &feedback) {
+                changes.push((second, change.rate.as_mbps_f64() / controller.rate().as_mbps_f64()));
+                controller.set(at(second), change.rate);
+            }
+        }
+        assert!(changes.iter().filter(|(_, step)| *step < 1.0).count() >= 6, "{changes:?}");
+        assert!(changes.iter().all(|(_, step)| *step <= 1.1), "{changes:?}");
+    }
+
+    #[test]
     fn an_allocated_rate_is_followed_down_at_once_and_up_after_ten_seconds() {
         let mut controller = BitrateController::new(BitrateConfig::default()).expect("valid");
         let mut after = |second, mbps| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airbound_control::frame::FlowId;
 use airbound_senders::rtp::fec::{FecConfig, FecDecoder, FecEncoder, FecKind};
 use airbound_senders::rtp::gcc::{FeedbackCollector, FeedbackConfig};
-use airbound_senders::rtp::rate::{MediaRate, RateBounds, RateRule};
+use airbound_senders::rtp::rate::{Custom, MediaRate, RateBounds, RateRule};
 use airbound_senders::rtp::{HistoryConfig, NackConfig, NackRequester, RetransmissionHistory};
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
@@ -17,7 +17,8 @@ use crate::endpoint::rtp::source::{Video, VideoSource};
 use crate::endpoint::rtp::stream::RtpStream;
 use crate::endpoint::rtp::{HEADERS, RTP, RtpSession};
 use crate::error::BuildError;
-use airbound_random::{Purpose, Stream};
+use crate::site::Site;
+use airbound_random::{Purpose, Stream, seed_for};
 use airbound_scenario::{ErrorCorrection, RtcStream, SizeLaw};
 use airbound_traffic::FrameSizes;
 use airbound_traffic::{Encoder, EncoderConfig};
@@ -43,7 +44,7 @@ pub(crate) fn open(
         overhead: stream.fec_overhead,
         ..FecConfig::default()
     });
-    let control = control(blueprint, stream)?;
+    let control = control(blueprint, stream, opening.index)?;
     let reports = if let Some(shortest) = control.report_interval() {
         let usual = FeedbackConfig::default();
         let is_usual = shortest == usual.shortest;
@@ -91,11 +92,22 @@ pub(crate) fn open(
     })
 }
 
-fn control(blueprint: &Blueprint<'_>, stream: &RtcStream) -> Result<Box<dyn MediaRate>, BuildError> {
+fn control(
+    blueprint: &Blueprint<'_>,
+    stream: &RtcStream,
+    index: usize,
+) -> Result<Box<dyn MediaRate>, BuildError> {
+    let RtcStream { start_rate: start, min_rate: least, max_rate: most, rate: media, .. } = *stream;
+    let bounds = RateBounds { start, least, most, media };
+    let name = blueprint.scenario.flows.get(index).map_or("", |flow| flow.name.as_str());
+    if let Some(make) = blueprint.plugins.rule_of(name) {
+        let seed = seed_for(blueprint.seed, Purpose::Queue, (5 << 32) | index as u64);
+        let site = Site { name: name.to_owned(), number: index as u32, seed };
+        return Ok(Box::new(Custom::new(make(site), bounds)));
+    }
     let wrong = |reason| BuildError::Slot { slot: "sender", reason };
     let rule: RateRule = stream.sender(blueprint.scheme).config().map_err(wrong)?;
-    let RtcStream { start_rate: start, min_rate: least, max_rate: most, rate: media, .. } = *stream;
-    Ok(rule.build(&RateBounds { start, least, most, media })?)
+    Ok(rule.build(&bounds)?)
 }
 
 fn encoder(

@@ -13,6 +13,7 @@
 
 mod alvr;
 mod any;
+mod custom;
 mod fixed;
 mod frame_loss;
 mod gcc;
@@ -33,6 +34,7 @@ use airbound_units::{BitRate, Instant, Span};
 
 use super::gcc::{FeedbackConfig, GccConfig, Pacing, PacketSent, ProbeCluster, TransportFeedback, Usage};
 pub use any::RateRule;
+pub use custom::{Custom, CustomRule, ReportedFrame, ReportedPacket, RuleReport};
 
 /// A rule for the rate of one stream of real-time media.
 pub trait MediaRate: Debug + Send {
