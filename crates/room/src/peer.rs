@@ -13,6 +13,7 @@ use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::{RtpWrite, Ssrc};
 
 use crate::arrivals::Arrivals;
+use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
@@ -195,6 +196,8 @@ pub(crate) struct Peer {
     pub(crate) video: Option<Mid>,
     /// Codec of its camera.
     pub(crate) codec: Codec,
+    /// The structure of its stream of AV1.
+    pub(crate) structure: Option<Structure>,
     pub(crate) audio: Option<Mid>,
     pub(crate) slots: Vec<Slot>,
     /// Those whose pictures it cannot show, as it has no such codec.
@@ -273,6 +276,7 @@ impl Peer {
             feedback: Feedback::Nothing,
             video: None,
             codec: Codec::Vp8,
+            structure: None,
             audio: None,
             slots: Vec::new(),
             unshown: BTreeSet::new(),
@@ -385,7 +389,7 @@ impl Peer {
 
     /// Whether its camera sends one stream whose layers contain each other.
     pub(crate) fn is_scalable(&self) -> bool {
-        self.codec == Codec::Vp9
+        matches!(self.codec, Codec::Vp9 | Codec::Av1)
     }
 
     /// Rates of its layers, of a scalable stream each with all that it contains, bit/s; 0 for one that is not sent.
