@@ -17,6 +17,7 @@ use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
+use crate::stall::Stall;
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -75,6 +76,8 @@ const FALL: f64 = 0.05;
 /// Time after the beginning of a new estimate in which what str0m reports is a mean with those before (`ESTIMATE_WINDOW` of its smoother, which its
 /// `reset` leaves as it is, 0.24.1): only its statistics have the new one.
 const MEAN: Duration = Duration::from_secs(3);
+/// Time for which losses say that a link is not what it was.
+const LOSING: Duration = Duration::from_secs(1);
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
 /// One simulcast layer that a participant sends.
@@ -229,6 +232,8 @@ pub(crate) struct Peer {
     /// When packets of its link were last seen to be lost.
     pub(crate) losing: Option<Instant>,
     pub(crate) probe: Option<f64>,
+    /// Whether its estimate stands still although it is probed.
+    pub(crate) stall: Stall,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
     /// The rate that is tried on a downlink which only its client estimates, until its estimate falls; 0 for none.
@@ -296,6 +301,7 @@ impl Peer {
             trouble: false,
             losing: None,
             probe: None,
+            stall: Stall::new(now),
             rembs: BTreeMap::new(),
             trial: 0.0,
             desired: 0.0,
@@ -317,6 +323,11 @@ impl Peer {
     /// Whether its estimate was begun anew lately.
     pub(crate) fn is_anew(&self, now: Instant) -> bool {
         self.anew.is_some_and(|at| now.saturating_duration_since(at) <= MEAN)
+    }
+
+    /// Whether packets of its link were lost lately.
+    pub(crate) fn loses(&self, now: Instant) -> bool {
+        self.losing.is_some_and(|at| now.saturating_duration_since(at) <= LOSING)
     }
 
     /// Notes a section of the offer.

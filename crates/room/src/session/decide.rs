@@ -339,6 +339,9 @@ impl Session {
             .collect();
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
+        // Nor would the first probes, of twice that rate at most, show that it may rise: before anything is of use, the largest sender counts.
+        let unknown = self.room.config().source.as_bps() as f64;
+        let useful = if useful > 0.0 { useful } else { unknown };
         let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
         let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
         if (desired - peer.desired).abs() > peer.desired * 0.1 {
@@ -360,7 +363,9 @@ impl Session {
                     .map_or(2, |wanted| wanted.largest);
                 let Some(source) = self.peers.get(&source) else { return 0.0 };
                 let count = usize::from(layer_of_size(largest, source.is_scalable())) + 1;
-                source.layer_rates().into_iter().take(count).fold(0.0, f64::max)
+                // What is held back comes back for the first link with room for it.
+                let rates = self.room.layers_of(source.id).into_iter().take(count);
+                rates.map(|rate| rate.as_bps() as f64).fold(0.0, f64::max)
             })
             .sum()
     }
