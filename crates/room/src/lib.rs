@@ -32,7 +32,6 @@ mod offer;
 mod peer;
 pub mod runner;
 pub mod session;
-mod stall;
 pub mod synthetic;
 pub mod token;
 mod vp8;

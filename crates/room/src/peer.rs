@@ -17,7 +17,6 @@ use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
-use crate::stall::Stall;
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -232,8 +231,6 @@ pub(crate) struct Peer {
     /// When packets of its link were last seen to be lost.
     pub(crate) losing: Option<Instant>,
     pub(crate) probe: Option<f64>,
-    /// Whether its estimate stands still although it is probed.
-    pub(crate) stall: Stall,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
     /// The rate that is tried on a downlink which only its client estimates, until its estimate falls; 0 for none.
@@ -301,7 +298,6 @@ impl Peer {
             trouble: false,
             losing: None,
             probe: None,
-            stall: Stall::new(now),
             rembs: BTreeMap::new(),
             trial: 0.0,
             desired: 0.0,

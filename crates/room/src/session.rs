@@ -360,18 +360,10 @@ impl Session {
                     }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
-                    let lossy = peer.loses(self.now);
                     let own = peer.connected && peer.feedback == Feedback::TransportWide;
-                    let stands = own && peer.stall.take(self.now, estimate, peer.probe.is_some() && !lossy);
-                    let latest = own && (lossy || peer.is_anew(self.now));
-                    if stands {
-                        peer.anew = Some(self.now);
-                    }
+                    let latest = own && (peer.loses(self.now) || peer.is_anew(self.now));
                     if latest {
                         self.take_estimate(id, estimate, false);
-                    }
-                    if stands {
-                        self.mutate(id, |rtc| rtc.bwe().reset(Bitrate::bps(estimate as u64)));
                     }
                     self.repair(id);
                 }

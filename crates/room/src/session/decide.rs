@@ -339,9 +339,6 @@ impl Session {
             .collect();
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        // Nor would the first probes, of twice that rate at most, show that it may rise: before anything is of use, the largest sender counts.
-        let unknown = self.room.config().source.as_bps() as f64;
-        let useful = if useful > 0.0 { useful } else { unknown };
         let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
         let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
         if (desired - peer.desired).abs() > peer.desired * 0.1 {
