@@ -48,12 +48,15 @@ export interface Link {
 export function holdSender(sender: RTCRtpSender, total: number, layers?: number): Promise<boolean[]>;
 
 /**
- * Adds a camera's track in scalable layers of VP9: `mode` as in WebRTC-SVC, such as L3T3_KEY or L1T3, at up to `rate` bit/s. Fails where the
- * browser has no such codec or mode.
+ * Adds a camera's track in scalable layers of VP9, or of AV1: `mode` as in WebRTC-SVC, such as L3T3_KEY or L1T3, at up to `rate` bit/s. Fails
+ * where the browser has no such codec or mode.
  */
 export function addScalable(
-  connection: RTCPeerConnection, track: MediaStreamTrack, mode: string, rate: number,
+  connection: RTCPeerConnection, track: MediaStreamTrack, mode: string, rate: number, codec?: "vp9" | "av1",
 ): Promise<RTCRtpSender>;
+
+/** Makes a transceiver that receives pictures take those of AV1, before the offer; without effect in a browser that has no such choice. */
+export function takeDescriptors(transceiver: RTCRtpTransceiver): void;
 
 /**
  * Reads the servers of STUN and TURN of a room, for `iceServers` of the connection that joins it; empty if it has none. `base` is the

@@ -26,12 +26,13 @@ export async function holdSender(sender, total, layers = Infinity) {
 }
 
 /**
- * Adds a camera's track in scalable layers of VP9, such as L3T3_KEY (three sizes, three frame rates) at up to `rate` bit/s; returns its sender.
+ * Adds a camera's track in scalable layers of VP9 or AV1, such as L3T3_KEY (three sizes, three frame rates) at up to `rate` bit/s; returns its sender.
  * The layers are the smaller sizes: the encoder is not to shrink its picture beside them, which a hold would make it do for good.
  */
-export async function addScalable(connection, track, mode, rate) {
+export async function addScalable(connection, track, mode, rate, codec = "vp9") {
   const all = RTCRtpReceiver.getCapabilities("video").codecs;
-  const codecs = all.filter((one) => /\/rtx$/i.test(one.mimeType) || (/\/vp9$/i.test(one.mimeType) && /profile-id=0|^$/.test(one.sdpFmtpLine ?? "")));
+  const names = [`video/${codec}`, "video/rtx"];
+  const codecs = all.filter((one) => names.includes(one.mimeType.toLowerCase()) && /profile(-id)?=0|^$/.test(one.sdpFmtpLine ?? ""));
   const sendEncodings = [{ scalabilityMode: mode, maxBitrate: rate }];
   const added = connection.addTransceiver(track, { direction: "sendonly", sendEncodings });
   added.setCodecPreferences(codecs);
@@ -39,6 +40,15 @@ export async function addScalable(connection, track, mode, rate) {
   parameters.degradationPreference = "maintain-resolution";
   await added.sender.setParameters(parameters);
   return added.sender;
+}
+
+/** Offers for a transceiver of pictures what AV1 is forwarded by, dependency descriptors: browsers leave them out where they only receive. */
+export function takeDescriptors(transceiver) {
+  const all = transceiver.getHeaderExtensionsToNegotiate?.() ?? [];
+  const own = all.find((one) => one.uri.endsWith("#dependency-descriptor-rtp-header-extension"));
+  if (!own) return;
+  own.direction = "sendrecv";
+  transceiver.setHeaderExtensionsToNegotiate(all);
 }
 
 /**

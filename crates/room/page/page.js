@@ -1,4 +1,4 @@
-import { Follower, addScalable, readIceServers, readLink } from "./client.js";
+import { Follower, addScalable, readIceServers, readLink, takeDescriptors } from "./client.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
@@ -7,8 +7,9 @@ const room = token.split(".")[0] || "room";
 const slots = Math.min(31, Number(query.get("slots")) || 7);
 const cap = Math.min(20e6, Number(query.get("cap")) || 1.5e6);
 const width = Math.min(1920, Number(query.get("width")) || 640);
-/** The mode of scalable layers in which the camera is sent, as VP9; null for simulcast. */
+/** The mode of scalable layers in which the camera is sent, and their codec; null for simulcast. */
 const svc = query.get("svc");
+const codec = query.get("codec") ?? "vp9";
 const RESUME = `airbound-resume-${room}`;
 /** What tests read. */
 const shown = (window.airbound = { state: "new", view: null, link: null, error: null, own: null, log: [] });
@@ -50,7 +51,7 @@ function makeTile(title) {
 /** The codecs of some names, and retransmissions: fewer codecs keep an offer with many slots short. */
 function codecs(names) {
   const all = RTCRtpReceiver.getCapabilities("video").codecs;
-  const usual = (codec) => codec.sdpFmtpLine === undefined || !/profile-id=[^0]/.test(codec.sdpFmtpLine);
+  const usual = (codec) => codec.sdpFmtpLine === undefined || !/profile(-id)?=[^0]/.test(codec.sdpFmtpLine);
   return all.filter((codec) => [...names, "rtx"].includes(codec.mimeType.slice(6).toLowerCase()) && usual(codec));
 }
 
@@ -92,8 +93,8 @@ async function enter(withCamera) {
         ? [{ rid: "q", scaleResolutionDownBy: 2, maxBitrate: cap * 0.25 }, { rid: "h", scaleResolutionDownBy: 1, maxBitrate: cap * 0.75 }]
         : [{ maxBitrate: cap }];
     if (svc) {
-      sender = await addScalable(connection, track, svc, cap).catch((error) => {
-        throw new Error(`?svc=${svc} cannot be sent by this browser, such as L3T3_KEY or L1T3 may be: ${error.message}`);
+      sender = await addScalable(connection, track, svc, cap, codec).catch((error) => {
+        throw new Error(`?svc=${svc} in ${codec} cannot be sent by this browser, such as L3T3_KEY or L1T3 may be: ${error.message}`);
       });
     } else {
       const simulcast = connection.addTransceiver(track, { direction: "sendonly", sendEncodings: encodings });
@@ -119,7 +120,8 @@ async function enter(withCamera) {
     player.srcObject = new MediaStream([heard.receiver.track]);
     document.body.append(player);
   }
-  videos.forEach((one) => one.setCodecPreferences(codecs(["vp8", "vp9"])));
+  videos.forEach((one) => one.setCodecPreferences(codecs(["vp8", "vp9", "av1"])));
+  videos.forEach(takeDescriptors);
   connection.onconnectionstatechange = () => {
     shown.state = connection.connectionState;
     status(connection.connectionState);

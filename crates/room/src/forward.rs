@@ -96,11 +96,11 @@ pub(crate) struct Arrival {
     pub(crate) sequence: u64,
     pub(crate) timestamp: u32,
     pub(crate) at: Instant,
-    /// The picture id and TL0PICIDX of VP8 and VP9; H.264 has none.
+    /// The picture id and TL0PICIDX of VP8 and VP9, the frame number of AV1; H.264 has none.
     pub(crate) picture: Option<u16>,
     pub(crate) base_layer: Option<u8>,
-    /// The picture id has 7 bits.
-    pub(crate) short: bool,
+    /// The bits of the picture id: 7, 15, or 16 of AV1. One of 7 bits leaves with 15.
+    pub(crate) bits: u8,
     /// It begins a key frame.
     pub(crate) key: bool,
 }
@@ -122,8 +122,8 @@ struct Pictures {
 
 impl Pictures {
     /// The id in 15 bits. One of 7 bits is, of those with the same last 7 bits, the one nearest to the latest.
-    fn widen(&mut self, id: u16, short: bool) -> u16 {
-        if !short {
+    fn widen(&mut self, id: u16, bits: u8) -> u16 {
+        if bits > 7 {
             self.latest = id;
             return id;
         }
@@ -182,8 +182,9 @@ impl Continuity {
     pub(crate) fn pass(&mut self, arrival: &Arrival) -> Option<Departure> {
         let (sequence, timestamp, newest) =
             self.numbering.pass(arrival.sequence, arrival.timestamp, arrival.at)?;
-        let picture = arrival.picture.map(|picture| self.pictures.widen(picture, arrival.short));
-        let picture = picture.map(|picture| picture.wrapping_add(self.offsets.0) & 0x7fff);
+        let most = if arrival.bits > 15 { u16::MAX } else { 0x7fff };
+        let picture = arrival.picture.map(|picture| self.pictures.widen(picture, arrival.bits));
+        let picture = picture.map(|picture| picture.wrapping_add(self.offsets.0) & most);
         let base_layer = arrival.base_layer.map(|index| index.wrapping_add(self.offsets.1));
         if newest {
             self.picture = picture.or(self.picture);
@@ -202,7 +203,7 @@ mod tests {
     /// A packet with a picture id of 15 bits.
     fn arrival(sequence: u64, timestamp: u32, picture: u16, at: Instant) -> Arrival {
         let picture = Some(picture);
-        Arrival { sequence, timestamp, at, picture, base_layer: None, short: false, key: true }
+        Arrival { sequence, timestamp, at, picture, base_layer: None, bits: 15, key: true }
     }
 
     #[test]

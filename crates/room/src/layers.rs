@@ -6,7 +6,9 @@ use airbound_senders::conference::room::MOST_LAYERS;
 const RATES: u8 = 3;
 const SIZES: u8 = MOST_LAYERS as u8 / RATES;
 /// Spatial layers that a descriptor can name.
-const SPATIAL: usize = 8;
+pub(crate) const SPATIAL: usize = 8;
+/// Frames that a descriptor can name as needed.
+pub(crate) const NEEDS: usize = 8;
 
 /// The size and the frame rate that a viewer gets: all frames of no higher spatial and no higher temporal layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +63,9 @@ pub(crate) fn cumulative(rates: &[f64; MOST_LAYERS]) -> [f64; MOST_LAYERS] {
 pub(crate) struct Packet {
     pub(crate) sequence: u64,
     pub(crate) timestamp: u32,
-    /// The picture's number, and how many such there are before they begin again.
-    pub(crate) picture: Option<u16>,
-    pub(crate) pictures: u16,
+    /// The frame's number, which grows from frame to frame in the order of decoding, and how many such there are before they begin again.
+    pub(crate) frame: u32,
+    pub(crate) frames: u32,
     pub(crate) spatial: u8,
     pub(crate) temporal: u8,
     /// It is the first, and the last, packet of its frame; the last of its picture.
@@ -75,8 +77,8 @@ pub(crate) struct Packet {
     pub(crate) depends: bool,
     /// Later pictures of higher frame rates need none of such before this one.
     pub(crate) switches: bool,
-    /// The distances of the pictures that its frame is predicted from, 0 for none, where the stream names them.
-    pub(crate) references: Option<[u8; 3]>,
+    /// The distances of the numbers of the frames that its frame is predicted from, 0 for none, where the stream names them.
+    pub(crate) references: Option<[u16; NEEDS]>,
 }
 
 impl Packet {
@@ -87,6 +89,11 @@ impl Packet {
 
     const fn point(&self) -> Point {
         Point::of_frame(self.spatial, self.temporal)
+    }
+
+    /// The distance of its frame's number from an earlier one.
+    const fn since(&self, frame: u32) -> u32 {
+        self.frame.wrapping_sub(frame) % self.frames
     }
 }
 
@@ -120,16 +127,56 @@ pub(crate) struct Selector {
     waits: bool,
     /// Whether the frame of each spatial layer of the present picture leaves; unknown before its first packet.
     decided: [Option<bool>; SPATIAL],
-    /// For each spatial layer one bit for each of the latest pictures, the present one first: its frame did not leave. One of which nothing came
-    /// may still come.
-    stayed: [u128; SPATIAL],
+    stayed: Stayed,
+}
+
+/// One bit for each of the latest frames, by its number: it did not leave. One of which nothing came may still come.
+#[derive(Debug, Clone)]
+struct Stayed {
+    bits: [u64; Self::WORDS],
+    latest: u32,
+}
+
+impl Stayed {
+    const WORDS: usize = 16;
+    const FRAMES: u32 = Self::WORDS as u32 * u64::BITS;
+
+    /// None of those before is there.
+    const fn new() -> Self {
+        Self { bits: [u64::MAX; Self::WORDS], latest: 0 }
+    }
+
+    fn bit(&self, distance: u32) -> (usize, u64) {
+        let place = self.latest.wrapping_sub(distance) % Self::FRAMES;
+        ((place / u64::BITS) as usize, 1 << (place % u64::BITS))
+    }
+
+    /// Whether the frame so many numbers before the latest stayed; one that is too old did.
+    fn has(&self, distance: u32) -> bool {
+        let (word, bit) = self.bit(distance);
+        distance >= Self::FRAMES || self.bits[word] & bit != 0
+    }
+
+    /// Goes on to a frame so many numbers later.
+    fn advance(&mut self, distance: u32) {
+        for _ in 0..distance.min(Self::FRAMES) {
+            self.latest = self.latest.wrapping_add(1);
+            self.mark(0, false);
+        }
+    }
+
+    /// Notes whether the frame so many numbers before the latest stayed.
+    fn mark(&mut self, distance: u32, stayed: bool) {
+        let (word, bit) = self.bit(distance);
+        self.bits[word] = if stayed { self.bits[word] | bit } else { self.bits[word] & !bit };
+    }
 }
 
 impl Selector {
     /// Begins with the next packet, which [starts](Packet::starts) a picture for all.
     pub(crate) const fn new() -> Self {
         let point = Point { spatial: 0, temporal: 0 };
-        let (decided, stayed) = ([None; SPATIAL], [u128::MAX; SPATIAL]);
+        let (decided, stayed) = ([None; SPATIAL], Stayed::new());
         Self { limit: point, point, latest: None, waits: false, decided, stayed }
     }
 
@@ -145,8 +192,9 @@ impl Selector {
         }
         let before = self.latest.replace(*packet);
         let same = before.filter(|before| before.timestamp == packet.timestamp);
+        self.stayed.advance(before.map_or(0, |before| packet.since(before.frame)));
         if same.is_none() {
-            self.on_picture(wanted, packet, before);
+            self.on_picture(wanted, packet);
         }
         let layer = usize::from(packet.spatial) % SPATIAL;
         let leaves = self.decided[layer].unwrap_or_else(|| self.on_frame(packet));
@@ -166,12 +214,7 @@ impl Selector {
     }
 
     /// Begins a picture: it is as small as wanted, and as large as its frames allow.
-    fn on_picture(&mut self, wanted: Point, packet: &Packet, before: Option<Packet>) {
-        let ids = before.and_then(|before| before.picture).zip(packet.picture);
-        let distance = ids.map_or(1, |(before, now)| now.wrapping_sub(before) & (packet.pictures - 1));
-        for stayed in &mut self.stayed {
-            *stayed = stayed.checked_shl(distance.into()).unwrap_or(0);
-        }
+    fn on_picture(&mut self, wanted: Point, packet: &Packet) {
         self.decided = [None; SPATIAL];
         self.limit = wanted;
         let Point { spatial, temporal } = &mut self.point;
@@ -189,10 +232,9 @@ impl Selector {
     /// Decides on the frame that a packet is the first of to come.
     fn on_frame(&mut self, packet: &Packet) -> bool {
         let (layer, point) = (usize::from(packet.spatial) % SPATIAL, packet.point());
-        let below = packet.depends && layer > 0 && self.stayed[layer - 1] & 1 != 0;
-        let stayed = |distance: &u8| *distance > 0 && self.stayed[layer] >> (distance & 0x7f) & 1 != 0;
+        let below = packet.depends && layer > 0 && self.stayed.has(1);
         let needs = match packet.references {
-            Some(references) => packet.predicted && references.iter().any(stayed),
+            Some(_) => self.lacks(packet, 0),
             // The same section, P: a layer begins with a frame that is predicted from the layer below alone.
             None => {
                 point.temporal > self.point.temporal || point.spatial > self.point.spatial && packet.predicted
@@ -202,19 +244,27 @@ impl Selector {
         if leaves {
             let Point { spatial, temporal } = &mut self.point;
             (*spatial, *temporal) = ((*spatial).max(point.spatial), (*temporal).max(point.temporal));
-        } else {
-            self.stayed[layer] |= 1;
         }
+        self.stayed.mark(0, !leaves);
         self.decided[layer] = Some(leaves);
         leaves
     }
 
+    /// Whether a frame, so many numbers before the latest, is predicted from one that stayed.
+    fn lacks(&self, packet: &Packet, distance: u32) -> bool {
+        let stayed = |need: &u16| *need > 0 && self.stayed.has(distance + u32::from(*need));
+        packet.predicted && packet.references.iter().flatten().any(stayed)
+    }
+
     /// A late packet follows what was decided on its frame.
-    fn decide_late(&self, packet: &Packet) -> Fate {
-        let ids = packet.picture.zip(self.latest.and_then(|latest| latest.picture));
-        let distance = ids.map_or(0, |(own, now)| now.wrapping_sub(own) & (packet.pictures - 1));
-        let stayed = self.stayed[usize::from(packet.spatial) % SPATIAL].checked_shr(distance.into());
-        if !self.limit.has(packet.point()) || stayed.is_none_or(|stayed| stayed & 1 != 0) {
+    fn decide_late(&mut self, packet: &Packet) -> Fate {
+        let distance =
+            self.latest.map_or(0, |latest| Packet { frame: latest.frame, ..*packet }.since(packet.frame));
+        if !self.limit.has(packet.point()) || self.stayed.has(distance) {
+            return Fate::Stays { run: false };
+        }
+        if self.lacks(packet, distance) {
+            self.stayed.mark(distance, true);
             return Fate::Stays { run: false };
         }
         let last = packet.ends && packet.point().spatial == self.limit.spatial;
@@ -233,13 +283,18 @@ mod tests {
         full: bool,
         /// The descriptors name distances.
         flexible: bool,
+        /// Each frame has a number of its own, as in AV1.
+        numbered: bool,
+        frame: u32,
         picture: u16,
         sequence: u64,
         /// Places in the pattern of frame rates since the key picture.
         place: usize,
         /// For each size the latest pictures of the two lower frame rates.
-        bases: [[Option<u16>; 2]; 3],
+        bases: [[Option<u32>; 2]; 3],
     }
+
+    const FRAMES: u32 = 1 << 16;
 
     impl Encoder {
         /// The packets of the next picture, two for each frame; `drops` has a bit for each size that is left out.
@@ -252,10 +307,15 @@ mod tests {
             self.picture = (self.picture + 1) & 0x7fff;
             let mut packets: Vec<Packet> = Vec::new();
             for spatial in 0..3_u8 {
+                let frame = if self.numbered {
+                    self.frame + 1
+                } else {
+                    (u32::from(self.picture) * 8 + u32::from(spatial)) % FRAMES
+                };
                 let bases = &mut self.bases[usize::from(spatial)];
                 // Of lower frame rates the nearest; without a key picture of its own a layer waits for the next.
                 let [slow, middle] = *bases;
-                let near = |base: Option<u16>| base.map(|base| self.picture.wrapping_sub(base) & 0x7fff);
+                let near = |base: Option<u32>| base.map(|base| frame.wrapping_sub(base) % FRAMES);
                 let base =
                     if temporal == 2 { near(middle).into_iter().chain(near(slow)).min() } else { near(slow) };
                 let lower = packets.last().is_some_and(|packet| packet.spatial + 1 == spatial);
@@ -267,23 +327,25 @@ mod tests {
                     continue;
                 }
                 if temporal < 2 {
-                    bases[usize::from(temporal)] = Some(self.picture);
+                    bases[usize::from(temporal)] = Some(frame);
                 }
-                let references = [base.unwrap_or(0) as u8, 0, 0];
+                self.frame = frame;
+                let below = u16::from(depends && self.numbered);
+                let references = [base.unwrap_or(0) as u16, below, 0, 0, 0, 0, 0, 0];
                 for part in 0..2 {
                     self.sequence += 1;
                     packets.push(Packet {
                         sequence: self.sequence,
                         timestamp: u32::from(self.picture) * 3600,
-                        picture: Some(self.picture),
-                        pictures: 1 << 15,
+                        frame,
+                        frames: FRAMES,
                         spatial,
                         temporal,
                         begins: part == 0,
                         ends: part == 1,
                         marker: false,
-                        predicted: base.is_some(),
-                        depends,
+                        predicted: base.is_some() || below > 0,
+                        depends: depends && !self.numbered,
                         switches: true,
                         references: self.flexible.then_some(references),
                     });
@@ -325,17 +387,12 @@ mod tests {
 
         /// All that left can be decoded, and its pictures end with a marker, and nothing else does.
         fn check(&self) {
-            let has = |spatial, picture| {
-                self.left
-                    .iter()
-                    .any(|(packet, _)| (packet.spatial, packet.picture) == (spatial, Some(picture)))
-            };
+            let has = |frame: u32| self.left.iter().any(|(packet, _)| packet.frame == frame % FRAMES);
             for (packet, _) in &self.left {
-                let picture = packet.picture.expect("it has one");
-                for distance in packet.references.iter().flatten().filter(|distance| **distance > 0) {
-                    assert!(has(packet.spatial, picture.wrapping_sub(u16::from(*distance))), "{packet:?}");
+                for need in packet.references.iter().flatten().filter(|need| **need > 0) {
+                    assert!(has(packet.frame.wrapping_sub(u32::from(*need))), "{packet:?}");
                 }
-                assert!(!packet.depends || has(packet.spatial - 1, picture), "{packet:?}");
+                assert!(!packet.depends || has(packet.frame.wrapping_sub(1)), "{packet:?}");
             }
             for pair in self.left.windows(2) {
                 assert_eq!(pair[0].1, pair[0].0.timestamp != pair[1].0.timestamp, "{pair:?}");
@@ -354,8 +411,10 @@ mod tests {
 
     #[test]
     fn layers_above_stay_and_come_back_where_they_can_be_decoded() {
-        for (full, flexible) in [(false, true), (true, true), (false, false), (true, false)] {
-            let mut encoder = Encoder { full, flexible, ..Encoder::default() };
+        let kinds = [(false, true), (true, true), (false, false), (true, false)];
+        let kinds = kinds.map(|(full, flexible)| Encoder { full, flexible, ..Encoder::default() });
+        let numbered = |full| Encoder { full, flexible: true, numbered: true, ..Encoder::default() };
+        for mut encoder in kinds.into_iter().chain([numbered(false), numbered(true)]) {
             let mut viewer = Viewer::new();
             encoder.next(true, 0).iter().for_each(|packet| _ = viewer.take(SMALL, packet));
             assert_eq!(viewer.selector.point(), SMALL);
@@ -378,16 +437,17 @@ mod tests {
     #[test]
     fn what_left_can_be_decoded_whatever_the_encoder_drops_and_viewers_want() {
         let numbers = (crate::forward::Continuity::default, std::time::Instant::now());
-        bolero::check!().with_type::<(bool, Vec<(u8, u8, u8)>)>().for_each(|(full, steps)| {
-            let mut encoder = Encoder { full: *full, flexible: true, ..Encoder::default() };
+        bolero::check!().with_type::<([bool; 2], Vec<(u8, u8, u8)>)>().for_each(|(kind, steps)| {
+            let [full, numbered] = *kind;
+            let mut encoder = Encoder { full, flexible: true, numbered, ..Encoder::default() };
             let (mut viewer, mut slot) = (Viewer::new(), numbers.0());
             let arrival = |packet: &Packet| crate::forward::Arrival {
                 sequence: packet.sequence,
                 timestamp: packet.timestamp,
                 at: numbers.1,
-                picture: packet.picture,
+                picture: Some(packet.frame as u16),
                 base_layer: None,
-                short: false,
+                bits: 16,
                 key: packet.starts(),
             };
             let first = encoder.next(true, 0);
@@ -410,7 +470,7 @@ mod tests {
 
     #[test]
     fn packets_of_any_content_in_any_order_are_decided_on() {
-        type Fields = (u16, u8, u16, (u8, u8), [bool; 7], Option<[u8; 3]>);
+        type Fields = (u16, u8, u16, (u8, u8), [bool; 7], Option<[u16; 3]>);
         bolero::check!().with_type::<Vec<Fields>>().for_each(|fields| {
             let (mut viewer, mut slot) = (Viewer::new(), crate::forward::Continuity::default());
             for (sequence, timestamp, picture, (spatial, temporal), flags, references) in fields {
@@ -418,8 +478,8 @@ mod tests {
                 let packet = Packet {
                     sequence: (*sequence).into(),
                     timestamp: (*timestamp).into(),
-                    picture: (picture % 7 > 0).then_some(*picture),
-                    pictures: if short { 1 << 7 } else { 1 << 15 },
+                    frame: (*picture).into(),
+                    frames: if short { 1 << 3 } else { FRAMES },
                     spatial: spatial % 8,
                     temporal: temporal % 8,
                     begins,
@@ -428,7 +488,8 @@ mod tests {
                     predicted,
                     depends,
                     switches,
-                    references: *references,
+                    references: references
+                        .map(|[first, second, third]| [first, second, third, 0, 0, 0, 0, 0]),
                 };
                 if let Fate::Stays { run } = viewer.take(Point::of(spatial % 9), &packet) {
                     slot.skip(packet.sequence, run);

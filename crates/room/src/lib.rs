@@ -19,6 +19,7 @@ pub mod allocator;
 mod arrivals;
 pub mod bitrate;
 pub mod demo;
+mod dependency;
 pub mod driver;
 mod forward;
 mod h264;

@@ -32,8 +32,8 @@ const TRANSPORT_WIDE: &str = "draft-holmer-rmcat-transport-wide-cc-extensions-01
 pub enum OfferError {
     /// No section can be used.
     #[error(
-        "the offer has no section for this room: video needs VP8, H.264 or VP9, audio Opus, a data \
-         channel SCTP"
+        "the offer has no section for this room: video needs VP8, H.264, VP9 or AV1, audio Opus, a \
+         data channel SCTP"
     )]
     Unused,
     /// Several sections, each for a transport of its own.
@@ -56,8 +56,8 @@ pub enum OfferError {
     Several,
     /// A client that only publishes or only watches has a section that cannot be used.
     #[error(
-        "a section cannot be used: video needs VP8, H.264 or VP9, audio Opus, and all are in one \
-         a=group:BUNDLE"
+        "a section cannot be used: video needs VP8, H.264, VP9 or AV1, audio Opus, and all are in \
+         one a=group:BUNDLE"
     )]
     Part,
     /// The library for WebRTC does not accept it.
@@ -76,6 +76,7 @@ const fn map_of(codec: Codec) -> &'static str {
     match codec {
         Codec::H264 => "H264/90000",
         Codec::Vp9 => "VP9/90000",
+        Codec::Av1 => "AV1/90000",
         Codec::Opus => "opus/48000/2",
         _ => "VP8/90000",
     }
@@ -129,6 +130,7 @@ impl Number {
                 Some(format!("a=fmtp:{value} packetization-mode={mode};profile-level-id={PROFILE:06x}"))
             }
             Codec::Vp9 => Some(format!("a=fmtp:{value} profile-id=0")),
+            Codec::Av1 => Some(format!("a=fmtp:{value} profile=0;level-idx=5;tier=0")),
             _ => None,
         }
     }
@@ -148,6 +150,9 @@ impl Number {
             packetization_mode: (self.codec == Codec::H264).then_some(self.mode),
             profile_level_id: (self.codec == Codec::H264).then_some(PROFILE),
             profile_id: (self.codec == Codec::Vp9).then_some(0),
+            profile: (self.codec == Codec::Av1).then_some(0),
+            level_idx: (self.codec == Codec::Av1).then_some(5),
+            tier: (self.codec == Codec::Av1).then_some(0),
             ..FormatParams::default()
         };
         let resend = self.resend.map(Into::into);

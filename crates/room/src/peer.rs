@@ -13,6 +13,7 @@ use str0m::media::{Direction, MediaAdded, MediaKind, Mid, Pt, Rid};
 use str0m::rtp::{RtpWrite, Ssrc};
 
 use crate::arrivals::Arrivals;
+use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
@@ -74,6 +75,8 @@ const FALL: f64 = 0.05;
 /// Time after the beginning of a new estimate in which what str0m reports is a mean with those before (`ESTIMATE_WINDOW` of its smoother, which its
 /// `reset` leaves as it is, 0.24.1): only its statistics have the new one.
 const MEAN: Duration = Duration::from_secs(3);
+/// Time for which losses say that a link is not what it was.
+const LOSING: Duration = Duration::from_secs(1);
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
 /// One simulcast layer that a participant sends.
@@ -195,6 +198,8 @@ pub(crate) struct Peer {
     pub(crate) video: Option<Mid>,
     /// Codec of its camera.
     pub(crate) codec: Codec,
+    /// The structure of its stream of AV1.
+    pub(crate) structure: Option<Structure>,
     pub(crate) audio: Option<Mid>,
     pub(crate) slots: Vec<Slot>,
     /// Those whose pictures it cannot show, as it has no such codec.
@@ -273,6 +278,7 @@ impl Peer {
             feedback: Feedback::Nothing,
             video: None,
             codec: Codec::Vp8,
+            structure: None,
             audio: None,
             slots: Vec::new(),
             unshown: BTreeSet::new(),
@@ -313,6 +319,11 @@ impl Peer {
     /// Whether its estimate was begun anew lately.
     pub(crate) fn is_anew(&self, now: Instant) -> bool {
         self.anew.is_some_and(|at| now.saturating_duration_since(at) <= MEAN)
+    }
+
+    /// Whether packets of its link were lost lately.
+    pub(crate) fn loses(&self, now: Instant) -> bool {
+        self.losing.is_some_and(|at| now.saturating_duration_since(at) <= LOSING)
     }
 
     /// Notes a section of the offer.
@@ -385,7 +396,7 @@ impl Peer {
 
     /// Whether its camera sends one stream whose layers contain each other.
     pub(crate) fn is_scalable(&self) -> bool {
-        self.codec == Codec::Vp9
+        matches!(self.codec, Codec::Vp9 | Codec::Av1)
     }
 
     /// Rates of its layers, of a scalable stream each with all that it contains, bit/s; 0 for one that is not sent.

@@ -29,8 +29,8 @@ const HALF_OPEN: Duration = Duration::from_secs(3);
 const REPEAT: Duration = Duration::from_secs(1);
 /// A record of DTLS of no version, which is dropped (RFC 6347 section 4.1.2.7).
 const NO_RECORD: [u8; 13] = [22, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// Interval at which losses are looked at; str0m counts them over a second.
-const STATS: Duration = Duration::from_millis(500);
+/// Interval at which losses, which str0m counts over a second, and estimates are looked at.
+const STATS: Duration = TICK;
 /// Part of the packets of a second whose loss says that a link is in trouble.
 const LOSSES: f32 = 0.02;
 /// Time for which a seat can be taken again.
@@ -360,7 +360,9 @@ impl Session {
                     }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
-                    if peer.is_anew(self.now) {
+                    let own = peer.connected && peer.feedback == Feedback::TransportWide;
+                    let latest = own && (peer.loses(self.now) || peer.is_anew(self.now));
+                    if latest {
                         self.take_estimate(id, estimate, false);
                     }
                     self.repair(id);
@@ -387,12 +389,15 @@ impl Session {
         }
     }
 
-    /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client.
+    /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client. The room's own is a mean of all
+    /// changes in three seconds, for which a link that has become narrow would wait: where packets are lost the statistics have the latest.
     fn on_estimate(&mut self, id: ClientId, kind: BweKind) {
         let now = self.now;
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
-            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) if !peer.is_anew(now) => {
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide)
+                if !peer.is_anew(now) && !peer.loses(now) =>
+            {
                 (estimate.as_f64(), false)
             }
             (BweKind::Remb { estimate, mid }, Feedback::Remb) => {

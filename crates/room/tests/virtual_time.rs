@@ -124,6 +124,35 @@ fn a_link_that_collapses_punishes_nobody_else_and_recovers() {
 }
 
 #[test]
+fn a_link_that_became_narrow_soon_gets_less() {
+    /// A step of the measurement, and the longest time, seconds.
+    const STEP: f64 = 0.05;
+    const LONGEST: f64 = 8.0;
+    let narrow = 0.6e6;
+    let time = |begins: f64| {
+        let mut world = World::new(config(RoomPolicy::Plain));
+        (0..3).for_each(|_| world.add(1e6, WIDE, 3));
+        world.run_until(begins);
+        world.guests[0].link.set_rate(narrow);
+        let fits = |world: &World| {
+            let state = world.session.state();
+            let views = state["members"][0]["views"].as_array().expect("views").clone();
+            views.iter().map(|view| view["rate"].as_f64().unwrap_or(0.0)).sum::<f64>() < narrow
+        };
+        let mut passed = 0.0;
+        while passed < LONGEST && !fits(&world) {
+            passed += STEP;
+            world.run_until(begins + passed);
+        }
+        passed
+    };
+    let mut times: Vec<f64> = [0.0, 0.7, 1.4, 2.1, 2.8].map(|phase| time(25.0 + phase)).to_vec();
+    times.sort_by(f64::total_cmp);
+    // By the mean of three seconds that str0m's events have, the last of five took 3.5 to 5.4 s; now 1.9 to 2.3.
+    assert!(times[4] < 3.0, "{times:?}");
+}
+
+#[test]
 fn losses_an_absence_and_lies_stay_with_their_participant() {
     let mut world = World::new(config(RoomPolicy::LayerSuspension));
     (0..4).for_each(|_| world.add(0.8e6, WIDE, 4));

@@ -6,6 +6,7 @@ use str0m::change::SdpOffer;
 use str0m::format::Codec;
 
 use super::Number;
+use crate::dependency;
 
 /// The content of a section that the room can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ impl Kind {
     /// Its codecs, the preferred one first: all viewers of pictures have VP8 (RFC 7742 section 5 asks browsers for it and H.264).
     const fn codecs(self) -> &'static [Codec] {
         match self {
-            Self::Video => &[Codec::Vp8, Codec::H264, Codec::Vp9],
+            Self::Video => &[Codec::Vp8, Codec::H264, Codec::Vp9, Codec::Av1],
             Self::Audio => &[Codec::Opus],
             Self::Channel => &[],
         }
@@ -164,13 +165,13 @@ impl<'a> Section<'a> {
         self.lines.iter().find_map(|line| Flow::read(line)).unwrap_or(self.usual)
     }
 
-    /// The codecs of a kind in the order in which they are answered. A client that names VP9 first prefers it (RFC 3264 section 5.1).
+    /// The codecs of a kind in the order in which they are answered. A client that names VP9 or AV1 first prefers it (RFC 3264 section 5.1).
     pub(super) fn codecs(&self, kind: Kind) -> Vec<Codec> {
         let mut codecs = kind.codecs().to_vec();
         let first = self.formats.first().and_then(|format| format.parse::<u8>().ok());
         let prefers =
             |codec: Codec| self.offered_numbers(codec).iter().any(|(number, _)| Some(*number) == first);
-        codecs.sort_by_key(|codec| !(*codec == Codec::Vp9 && prefers(*codec)));
+        codecs.sort_by_key(|codec| !(matches!(codec, Codec::Vp9 | Codec::Av1) && prefers(*codec)));
         codecs
     }
 
@@ -204,6 +205,13 @@ impl<'a> Section<'a> {
                 self.parameter(*value, "profile-id").is_none_or(|profile| profile == "0")
             });
         }
+        if codec == Codec::Av1 {
+            // The main profile, and descriptors by which its layers are told apart.
+            let described = self.values("extmap").any(|value| value.ends_with(dependency::URI));
+            all.retain(|(value, _)| {
+                described && self.parameter(*value, "profile").is_none_or(|profile| profile == "0")
+            });
+        }
         all
     }
 
@@ -220,9 +228,17 @@ impl<'a> Section<'a> {
         self.parameter(number, "packetization-mode").and_then(|mode| mode.parse().ok()).unwrap_or(0)
     }
 
-    /// The line of parameters with which a number of H.264 or VP9 is answered: they are symmetric, or downgradable (RFC 6184 section 8.2.2).
+    /// The line of parameters with which a number of H.264, VP9 or AV1 is answered: they are symmetric, or downgradable (RFC 6184 section 8.2.2).
     fn parameters(&self, number: u8) -> Option<String> {
-        let names = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id", "profile-id"];
+        let names = [
+            "level-asymmetry-allowed",
+            "packetization-mode",
+            "profile-level-id",
+            "profile-id",
+            "profile",
+            "level-idx",
+            "tier",
+        ];
         let own = names.iter().filter_map(|name| Some(format!("{name}={}", self.parameter(number, name)?)));
         let own: Vec<String> = own.collect();
         (!own.is_empty()).then(|| format!("a=fmtp:{number} {}", own.join(";")))
@@ -230,7 +246,8 @@ impl<'a> Section<'a> {
 
     /// The lines of parameters with which its numbers of H.264 and VP9 are answered.
     pub(super) fn codec_parameters(&self) -> Vec<String> {
-        let numbers = [Codec::H264, Codec::Vp9].into_iter().flat_map(|codec| self.offered_numbers(codec));
+        let numbers =
+            [Codec::H264, Codec::Vp9, Codec::Av1].into_iter().flat_map(|codec| self.offered_numbers(codec));
         numbers.filter_map(|(number, _)| self.parameters(number)).collect()
     }
 
@@ -291,7 +308,10 @@ impl<'a> Section<'a> {
         lines.push(format!("m={} 9 {}{formats}", self.media, self.proto));
         for line in &self.lines {
             let dropped = ["a=rtpmap:", "a=rid:", "a=simulcast:", "a=bundle-only"];
-            if dropped.iter().any(|start| line.starts_with(start)) || Flow::read(line).is_some() {
+            // Other codecs need no descriptors.
+            let described = line.starts_with("a=extmap:") && line.ends_with(dependency::URI);
+            let drops = described && !numbers.iter().any(|number| number.codec == Codec::Av1);
+            if drops || dropped.iter().any(|start| line.starts_with(start)) || Flow::read(line).is_some() {
                 continue;
             }
             let of = |name: &str| line.strip_prefix(name).and_then(|value| value.split(' ').next());

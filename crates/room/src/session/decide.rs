@@ -360,7 +360,9 @@ impl Session {
                     .map_or(2, |wanted| wanted.largest);
                 let Some(source) = self.peers.get(&source) else { return 0.0 };
                 let count = usize::from(layer_of_size(largest, source.is_scalable())) + 1;
-                source.layer_rates().into_iter().take(count).fold(0.0, f64::max)
+                // What is held back comes back for the first link with room for it.
+                let rates = self.room.layers_of(source.id).into_iter().take(count);
+                rates.map(|rate| rate.as_bps() as f64).fold(0.0, f64::max)
             })
             .sum()
     }

@@ -68,7 +68,7 @@ impl Session {
             peer.layers.iter_mut().for_each(|layer| layer.meter = Meter::default());
             self.forget_stream(id, None);
         }
-        if codec == Codec::Vp9 {
+        if matches!(codec, Codec::Vp9 | Codec::Av1) {
             return self.on_scalable(id, packet);
         }
         let Some(peer) = self.peers.get_mut(&id) else { return };
@@ -89,14 +89,15 @@ impl Session {
         if other {
             self.forget_stream(id, Some(index as u8));
         }
+        // A field of 7 bits holds no id of a viewer's stream.
+        let short = descriptor.is_some() && vp8::has_short_picture(payload);
         let arrival = Arrival {
             sequence: *packet.seq_no,
             timestamp: packet.header.timestamp,
             at: packet.timestamp,
             picture: descriptor.and_then(|descriptor| descriptor.picture_id()),
             base_layer: descriptor.and_then(|descriptor| descriptor.tl0_pic_idx()),
-            // A field of 7 bits holds no id of a viewer's stream.
-            short: descriptor.is_some() && vp8::has_short_picture(payload),
+            bits: if short { 7 } else { 15 },
             key,
         };
         self.forward_video(id, index as u8, codec, &arrival, packet);
@@ -121,7 +122,7 @@ impl Session {
         packet: &RtpPacket,
     ) {
         let mut leaving = Vec::new();
-        let payload = if arrival.short { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
+        let payload = if arrival.bits == 7 { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
         let descriptor = match Vp8Descriptor::parse(&payload) {
             _ if codec != Codec::Vp8 => None,
             Ok(descriptor) => Some(descriptor),

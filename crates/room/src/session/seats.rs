@@ -3,7 +3,11 @@
 use str0m::media::Mid;
 
 use super::*;
+use crate::dependency::Carried;
 use crate::offer::{Adapted, Fragment, Plan, Stream, adapt, ice_tag, text_of};
+
+/// Number of the extension of dependency descriptors, where an offer has no other.
+const DEPENDENCY: u8 = 12;
 
 impl Session {
     /// Seats a participant.
@@ -30,6 +34,7 @@ impl Session {
             .clear_codecs()
             .set_ice_lite(true)
             .set_rtp_mode(true)
+            .set_extension(DEPENDENCY, Carried::extension())
             .enable_bwe(Some(Bitrate::kbps(500)))
             .set_stats_interval(Some(STATS));
         numbers.iter().for_each(|number| number.register(config.codec_config()));

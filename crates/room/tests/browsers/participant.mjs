@@ -41,7 +41,7 @@ export class Browsers {
   }
 
   /** Joins with a camera of a width, and a certificate of a kind that is not the browser's default; returns the page. */
-  async open(address, name, { slots = 3, cap = 600e3, width = 320, certificate = null, svc = null, shaper = null } = {}) {
+  async open(address, name, { slots = 3, cap = 600e3, width = 320, certificate = null, svc = null, codec = "vp9", shaper = null } = {}) {
     const args = [...this.args, `--use-file-for-fake-video-capture=${camera(this.folder, width, svc !== null)}`];
     const one = await chromium.launch({ executablePath: this.executablePath, args });
     this.started.push(one);
@@ -49,7 +49,7 @@ export class Browsers {
     page.on("pageerror", this.fails);
     if (shaper) await shaper.carry(page);
     const [base, token] = address.split("#");
-    await page.goto(`${base}?width=${width}&audio=0&slots=${slots}&cap=${cap}${svc ? `&svc=${svc}` : ""}#${token}`);
+    await page.goto(`${base}?width=${width}&audio=0&slots=${slots}&cap=${cap}${svc ? `&svc=${svc}&codec=${codec}` : ""}#${token}`);
     if (certificate !== null) {
       await page.evaluate(async (kind) => {
         const certificates = [await RTCPeerConnection.generateCertificate({ ...kind, publicExponent: new Uint8Array([1, 0, 1]) })];

@@ -22,6 +22,7 @@ npm install --silent --no-audit --no-fund --no-save "./$packed" >/dev/null
 node package.mjs
 node browsers.mjs "$program" "$browser"
 node svc.mjs "$program" "$browser"
+node svc.mjs "$program" "$browser" L3T3_KEY av1
 if command -v turnserver >/dev/null; then
     node relay.mjs "$program" "$browser"
 else

@@ -1,5 +1,5 @@
-// Scalable layers of VP9: one Chromium sends three sizes at three frame rates, another one's link is narrowed and widened again.
-// usage: node svc.mjs PROGRAM [CHROMIUM] [MODE] [QUEUE], of QUEUE bytes
+// Scalable layers of VP9 or AV1: one Chromium sends three sizes at three frame rates, another one's link is narrowed and widened again.
+// usage: node svc.mjs PROGRAM [CHROMIUM] [MODE] [CODEC] [QUEUE], of QUEUE bytes
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -7,14 +7,14 @@ import path from "node:path";
 import { Browsers, wait } from "./participant.mjs";
 import { Shaper } from "./shaper.mjs";
 
-const [program, browser = "/usr/bin/chromium", mode = "L3T3_KEY", queue = 131072] = process.argv.slice(2);
+const [program, browser = "/usr/bin/chromium", mode = "L3T3_KEY", codec = "vp9", queue = 131072] = process.argv.slice(2);
 const NARROW = 500e3;
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "airbound-svc-"));
 let failed = 0;
 
 function check(name, holds, seen) {
   if (!holds) failed += 1;
-  console.log(`${holds ? "held  " : "MISSED"} ${mode}: ${name}: ${JSON.stringify(seen)}`);
+  console.log(`${holds ? "held  " : "MISSED"} ${codec} ${mode}: ${name}: ${JSON.stringify(seen)}`);
 }
 
 /** What a viewer of one source has of it: the layer, its rate, its width, pictures decoded and freezes so far. */
@@ -53,7 +53,7 @@ const browsers = new Browsers(browser, folder, new URL(guest).origin, (error) =>
 const shaper = new Shaper(Number(queue));
 
 try {
-  await browsers.open(guest, "Ann", { width: 960, cap: 1.5e6, svc: mode });
+  await browsers.open(guest, "Ann", { width: 960, cap: 1.5e6, svc: mode, codec });
   const ben = await browsers.open(guest, "Ben", { width: 320, cap: 100e3, shaper });
   const [first, begin] = await until(60, ben, (now) => now.width === 960 && now.layer === 9);
   check("the largest size arrives", first.width === 960, { time: begin, ...first });

@@ -358,6 +358,12 @@ impl Room {
         })
     }
 
+    /// Rates of a source's layers, the smallest first, with those that its layers had which are held back now; 0 for one that is not sent.
+    #[must_use]
+    pub fn layers_of(&self, source: ClientId) -> [BitRate; MOST_LAYERS] {
+        self.members.get(&source).map_or([0; MOST_LAYERS], |member| member.offered).map(BitRate::from_bps)
+    }
+
     /// The reason for what a viewer gets of a source, as of the latest decision.
     #[must_use]
     pub fn explain(&self, viewer: ClientId, source: ClientId) -> Option<Reason> {
