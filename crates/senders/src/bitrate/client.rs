@@ -2,8 +2,9 @@
 //!
 //! A round trip above the least one is a queue, whose growth is the share that the air does not carry: the rate falls to what it carries,
 //! less what drains the queue within a second. Lost frames lower it, too. As in [`crate::allocation`] a fall is a trial: a moderate queue or
-//! loss that three falls leave as it was, without ten seconds of calm among them, is that of others, and the rate returns. It rises after ten seconds without either, in small steps
-//! near the rate that was too high last, and beyond that one only after a time that doubles with each failure.
+//! loss that three falls leave as it was, without ten seconds of calm among them, is that of others, and the rate returns. It rises after
+//! ten seconds without either, in small steps near the rate that was too high last, and beyond that one only after a time that doubles
+//! with each failure.
 
 use airbound_units::{BitRate, Instant, Span};
 
