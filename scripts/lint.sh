@@ -75,7 +75,7 @@ layers() {
     imports agent "units wifi control linux record report" || bad=1
     imports lab "units random wifi air traffic scenario record control" || bad=1
     # captures contain frames of 802.11 (wifi), with identities of control
-    imports runs "units random wifi control scenario sim record report" || bad=1
+    imports runs "units random wifi senders control scenario sim record report" || bad=1
     # the language of conditions is the agent's
     imports emulate "units wifi control scenario sim linux agent record runs" || bad=1
     imports console "runs arguments" || bad=1
