@@ -1,5 +1,6 @@
 //! Channel access, transmission, and the end of exchanges.
 
+use std::collections::BTreeMap;
 use std::mem;
 
 use airbound_air::channel::{AccessId, Exchange, Settled, TxId};
@@ -65,17 +66,19 @@ impl Medium {
 
     /// The quality of a frame's link at a time.
     fn quality(&self, from: TxId, mpdu: &Mpdu, at: Instant) -> LinkQuality {
-        let from = usize::from(from.0);
-        let time = if self.zero == Instant::MAX { Span::ZERO } else { at.since(self.zero) };
         match radio_of(mpdu.peer(), self.radios.len()) {
-            Some(to) if to != from => {
-                let link = self.links.get(Self::link(from, to).wrapping_sub(1));
-                link.map_or(LinkQuality::Perfect, |link| link.quality(Instant::ZERO + time))
-            }
+            Some(to) if to != usize::from(from.0) => self.quality_at(from, to, at),
             // No radio has this address.
             None if !mpdu.is_group() => LinkQuality::Snr(Decibel::new(f64::MIN)),
             _ => LinkQuality::Perfect,
         }
+    }
+
+    /// The quality at which a radio hears another.
+    fn quality_at(&self, from: TxId, to: usize, at: Instant) -> LinkQuality {
+        let time = if self.zero == Instant::MAX { Span::ZERO } else { at.since(self.zero) };
+        let link = self.links.get(Self::link(usize::from(from.0), to).wrapping_sub(1));
+        link.map_or(LinkQuality::Perfect, |link| link.quality(Instant::ZERO + time))
     }
 
     /// Received power reported for a link quality, dBm.
@@ -305,11 +308,18 @@ impl Medium {
         }
     }
 
+    /// Delivers a beacon or group frame to all other radios, each of which reports the power of its own link.
     fn deliver_unanswered(&mut self, exchange: &Exchange, mpdu: &Mpdu) {
-        let (radio, cookie) = (exchange.at.tx.0 as u8, mpdu.cookie);
-        let (receivers, signal) = (!(1u64 << radio), self.signal(LinkQuality::Perfect));
+        let from = exchange.at.tx;
+        let (radio, cookie) = (from.0 as u8, mpdu.cookie);
         let (rate, rates) = (step_at(&mpdu.rates, 0), used(&mpdu.rates, 1));
-        self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate, ampdu: 0 });
+        let mut heard: BTreeMap<i8, u64> = BTreeMap::new();
+        for to in (0..self.radios.len()).filter(|to| *to != usize::from(from.0)) {
+            *heard.entry(self.signal(self.quality_at(from, to, exchange.start))).or_default() |= 1 << to;
+        }
+        for (signal, receivers) in heard {
+            self.commands.push(Command::Deliver { radio, cookie, receivers, signal, rate, ampdu: 0 });
+        }
         self.commands.push(Command::Done { radio, cookie, acked: true, rates });
     }
 
