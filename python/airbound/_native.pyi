@@ -353,7 +353,7 @@ class StreamReport:
 
     @property
     def in_flight(self) -> int:
-        """Bytes sent of which no report has said anything."""
+        """Number of bytes sent of which no report has said anything."""
 
 @final
 class Ack:

@@ -73,7 +73,7 @@ UNIT = re.compile(
 )
 NUMBER = re.compile(r"\b(int|float|Series)\b")
 #: Parts of the native module that the package wraps: modules export what is public.
-PRIVATE = {"main", "run", "compare", "report", "verdict", "groups", "execute", "plum_allocation", "Stepper", "Sweep"}
+PRIVATE = {"main", "run", "compare", "report", "verdict", "groups", "execute", "plum_allocation", "arena", "Stepper", "Sweep"}
 
 
 def annotated(path: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -31,7 +31,7 @@ pub(crate) struct StreamReport {
     frames_lost: usize,
     /// The smoothed round trip, ns; ``None`` before the first packet.
     round_trip: Option<u64>,
-    /// Bytes sent of which no report has said anything.
+    /// Number of bytes sent of which no report has said anything.
     in_flight: u64,
 }
 
