@@ -30,6 +30,7 @@ export async function holdSender(sender, total, layers = Infinity) {
  * The layers are the smaller sizes: the encoder is not to shrink its picture beside them, which a hold would make it do for good.
  */
 export async function addScalable(connection, track, mode, rate, codec = "vp9") {
+  if (!["vp9", "av1"].includes(codec)) throw new Error(`the codec is ${codec}; allowed are vp9 and av1`);
   const all = RTCRtpReceiver.getCapabilities("video").codecs;
   const names = [`video/${codec}`, "video/rtx"];
   const codecs = all.filter((one) => names.includes(one.mimeType.toLowerCase()) && /profile(-id)?=0|^$/.test(one.sdpFmtpLine ?? ""));
