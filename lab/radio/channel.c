@@ -66,6 +66,16 @@ void lab_announce_edca(struct lab_radio *radio, u8 category, u8 aifsn, u16 cw_mi
 	lab_channel_push(&event);
 }
 
+void lab_announce_channel(struct lab_radio *radio)
+{
+	struct lab_event event = {
+		.kind = LAB_TUNED, .radio = radio->index, .at = ktime_get_ns(),
+		.length = radio->hw->conf.chandef.chan->center_freq,
+	};
+
+	lab_channel_push(&event);
+}
+
 static enum hrtimer_restart lab_on_alarm(struct hrtimer *timer)
 {
 	WRITE_ONCE(lab_alarm_due, true);

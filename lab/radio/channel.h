@@ -41,6 +41,7 @@ enum lab_event_kind {
 	LAB_FRAME = 1,	/* a frame was handed to a radio */
 	LAB_EDCA = 2,	/* the contention parameters of a category changed: head[0..2] aifsn, cw_min, cw_max, txop (u16 each) */
 	LAB_ENTRY = 3,	/* a packet came from the wire: waited its bytes, length those of its segments' payload, head from IP on */
+	LAB_TUNED = 4,	/* a radio moved to another channel: length is its centre frequency in MHz */
 };
 
 /* Flags of a frame. */

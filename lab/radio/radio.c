@@ -102,6 +102,8 @@ static int lab_config(struct ieee80211_hw *hw, int radio_index, u32 changed)
 static int lab_config(struct ieee80211_hw *hw, u32 changed)
 #endif
 {
+	if (changed & IEEE80211_CONF_CHANGE_CHANNEL && hw->conf.chandef.chan)
+		lab_announce_channel(hw->priv);
 	return 0;
 }
 

@@ -95,6 +95,7 @@ bool lab_channel_is_open(void);
 bool lab_channel_push(const struct lab_event *event);
 void lab_channel_note(const struct lab_event *event);
 void lab_announce_edca(struct lab_radio *radio, u8 category, u8 aifsn, u16 cw_min, u16 cw_max, u16 txop);
+void lab_announce_channel(struct lab_radio *radio);
 void lab_announce_all_edca(void);
 
 /* entry.c */

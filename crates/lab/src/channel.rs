@@ -93,6 +93,15 @@ pub enum Event {
     },
     /// An IP packet came to the access point from the wire.
     Entry(Box<Entry>),
+    /// A radio moved to another channel, as it does to scan.
+    Tuned {
+        /// Number of the radio.
+        radio: u8,
+        /// When it moved.
+        at: Instant,
+        /// Centre frequency, MHz.
+        frequency: u16,
+    },
 }
 
 fn bytes<const N: usize>(from: &[u8], at: usize) -> [u8; N] {
@@ -151,6 +160,7 @@ impl Event {
                 segment: u16_at(from, 20),
                 head: bytes(from, 40),
             }))),
+            4 => Some(Self::Tuned { radio: from[1], at: Instant::from_nanos(at), frequency: u16_at(from, 20) }),
             _ => None,
         }
     }

@@ -67,11 +67,20 @@ impl Medium {
     /// The quality of a frame's link at a time.
     fn quality(&self, from: TxId, mpdu: &Mpdu, at: Instant) -> LinkQuality {
         match radio_of(mpdu.peer(), self.radios.len()) {
-            Some(to) if to != usize::from(from.0) => self.quality_at(from, to, at),
-            // No radio has this address.
+            Some(to) if to != usize::from(from.0) && self.share_a_channel(from, to) => {
+                self.quality_at(from, to, at)
+            }
+            // No radio has this address, or it is on another channel.
+            Some(to) if to != usize::from(from.0) => LinkQuality::Snr(Decibel::new(f64::MIN)),
             None if !mpdu.is_group() => LinkQuality::Snr(Decibel::new(f64::MIN)),
             _ => LinkQuality::Perfect,
         }
+    }
+
+    /// Whether a radio can hear another: one that scans is on another channel for a while.
+    fn share_a_channel(&self, from: TxId, to: usize) -> bool {
+        let of = |radio: usize| self.radios.get(radio).and_then(|radio| radio.frequency);
+        of(usize::from(from.0)).zip(of(to)).is_none_or(|(from, to)| from == to)
     }
 
     /// The quality at which a radio hears another.
@@ -84,7 +93,7 @@ impl Medium {
     /// Received power reported for a link quality, dBm.
     fn signal(&self, quality: LinkQuality) -> i8 {
         let snr = if let LinkQuality::Snr(snr) = quality { snr.value() } else { FLAWLESS_SNR };
-        (self.noise + snr).clamp(-120.0, -20.0) as i8
+        (self.noise + snr).clamp(-120.0, -20.0).round() as i8
     }
 
     /// Transmits a beacon, or the PPDUs of the functions that win access.
@@ -314,7 +323,8 @@ impl Medium {
         let (radio, cookie) = (from.0 as u8, mpdu.cookie);
         let (rate, rates) = (step_at(&mpdu.rates, 0), used(&mpdu.rates, 1));
         let mut heard: BTreeMap<i8, u64> = BTreeMap::new();
-        for to in (0..self.radios.len()).filter(|to| *to != usize::from(from.0)) {
+        let hears = |to: &usize| *to != usize::from(from.0) && self.share_a_channel(from, *to);
+        for to in (0..self.radios.len()).filter(hears) {
             *heard.entry(self.signal(self.quality_at(from, to, exchange.start))).or_default() |= 1 << to;
         }
         for (signal, receivers) in heard {

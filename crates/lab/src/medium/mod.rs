@@ -81,6 +81,8 @@ struct Radio {
     beacons: VecDeque<Mpdu>,
     /// Airtime of its own exchanges.
     own: Span,
+    /// Centre frequency of the channel that it is on, MHz; `None` before the driver says one.
+    frequency: Option<u16>,
 }
 
 /// The medium.
@@ -155,6 +157,7 @@ impl Medium {
                 edca,
                 beacons: VecDeque::new(),
                 own: Span::ZERO,
+                frequency: None,
             }
         };
         let mut radios: Vec<Radio> = (0..=scenario.stations.len() as u64).map(radio).collect();
@@ -198,6 +201,12 @@ impl Medium {
             Event::Time(_) => {}
             Event::Frame(frame) => self.on_frame(&frame),
             Event::Entry(entry) => self.rows.extend(packet::row_of(&entry).map(Row::Entry)),
+            Event::Tuned { radio, at, frequency } => {
+                self.advance(at);
+                if let Some(radio) = self.radios.get_mut(usize::from(radio)) {
+                    radio.frequency = Some(frequency);
+                }
+            }
             Event::Edca { radio, queue, aifsn, cw_min, cw_max, txop } => {
                 let at = AccessId { tx: TxId(radio.into()), category: category_of(queue) };
                 let Some(one) = self.radios.get_mut(usize::from(radio)) else { return };
