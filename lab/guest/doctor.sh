@@ -33,7 +33,8 @@ load() {
     on "sta$number" iperf3 -c 10.1.0.100 -p "520$number" -t 60 "$@" >"/run/load$number.txt" 2>&1 &
 }
 scan() { on sta1 iw dev wlan1 scan; sleep "$1"; }
-away() { iw dev wlan0 scan ap-force; sleep "$1"; }
+# An iw that waits for the end of its scan may miss it.
+away() { iw dev wlan0 scan trigger ap-force; sleep "$1"; }
 power_save() { on sta1 iw dev wlan1 set power_save "$1"; }
 wire() { on server tc qdisc replace dev wire0 root "$@"; }
 well() { on server tc qdisc del dev wire0 root; }

@@ -89,11 +89,15 @@ impl Figures {
         if own > others && waits && !is_retried {
             return Cause::Queue;
         }
-        // What is lost on the air without a queue was given up after many tries.
+        let is_closed = closed && self.episodes.iter().filter(|episode| episode.is_held).count() >= FEWEST;
+        if is_closed && !is_retried {
+            return Cause::Away;
+        }
+        // What is lost on the air without a queue was given up after many tries, here or at the other end, which this one does not count.
         if is_retried || share(self.near.lost(), self.near.delays.len()) >= SICK && !waits {
             return Cause::Retries;
         }
-        if closed && self.episodes.iter().filter(|episode| episode.is_held).count() >= FEWEST {
+        if is_closed {
             return Cause::Away;
         }
         if waits { Cause::Queue } else { Cause::Unknown }

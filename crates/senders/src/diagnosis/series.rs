@@ -2,6 +2,7 @@
 
 use airbound_units::{Instant, Span};
 
+use super::figures::FEWEST;
 use super::{Probe, SPARSE};
 use crate::stream::{Absence, Absences};
 
@@ -148,13 +149,16 @@ impl Series {
 
     /// The steady period of episodes, by their ends: what was held arrives the moment the way opens, while probes see its closing late.
     pub(super) fn period(episodes: &[Episode]) -> Option<Absence> {
-        let (mut absences, mut looks) = (Absences::default(), Vec::new());
-        for episode in episodes {
+        let mut absences = Absences::default();
+        let looks = episodes.iter().map(|episode| {
             absences.add(episode.end, episode.end.since(episode.begin));
-            looks.push(absences.period(episode.end));
-        }
+            absences.period(episode.end)
+        });
+        // Fewer episodes show none.
+        let looks: Vec<_> = looks.skip(Absences::KEPT - 1).collect();
         let shown = looks.iter().flatten().count();
-        if share(shown, looks.len()) >= STEADY { looks.into_iter().flatten().last() } else { None }
+        let is_steady = shown >= FEWEST && share(shown, looks.len()) >= STEADY;
+        looks.into_iter().flatten().last().filter(|_| is_steady)
     }
 
     /// Whether what was delayed by more than `limit` arrived at one phase of the beacons: length of the mean of unit vectors, 0 to 1.

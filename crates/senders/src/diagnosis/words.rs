@@ -3,7 +3,7 @@
 use airbound_units::Span;
 
 use super::figures::{Figures, HALF, SICK, SWING, WEAK, is_answered};
-use super::series::Series;
+use super::series::{Series, share};
 use super::{Cause, Diagnosis, Evidence, Observations, Side};
 
 pub(super) fn words(cause: Cause, figures: &Figures, seen: &Observations) -> Diagnosis {
@@ -67,6 +67,10 @@ fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
         Cause::Retries if figures.swings() => format!(
             "Frames fail as the signal fades by {swing:.0} dB: {:.1} retries for each; {late} of the probes were late.",
             figures.retries.unwrap_or(0.0)
+        ),
+        Cause::Retries if figures.retries.is_none_or(|retries| retries < figures.most_retries()) => format!(
+            "The air loses {} of the probes at a good signal, and no queue drops them; {late} were late.",
+            percent(share(figures.near.lost(), figures.near.delays.len()))
         ),
         Cause::Retries => format!(
             "Frames fail at a good signal: {:.1} retries for each; {late} of the probes were late.",

@@ -16,8 +16,6 @@ const LEAST: f64 = 4.0;
 const MOST: f64 = 16.0;
 /// Time over which the usual rate is averaged, in s.
 const AVERAGE: f64 = 1.0;
-/// Number of absences that a period is made of.
-const KEPT: usize = 6;
 /// Most absences between them that may have gone unseen.
 const UNSEEN: f64 = 1.0;
 /// Deviation of the distances from whole periods, in periods.
@@ -63,7 +61,7 @@ pub(super) struct AbsenceDetector {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Absences {
     /// Begins and lengths; the newest first.
-    found: [Option<(Instant, Span)>; KEPT],
+    found: [Option<(Instant, Span)>; Self::KEPT],
 }
 
 impl AbsenceDetector {
@@ -104,6 +102,9 @@ impl AbsenceDetector {
 }
 
 impl Absences {
+    /// Number of absences that a period is made of.
+    pub const KEPT: usize = 6;
+
     /// Adds an absence, which began after those before it.
     pub fn add(&mut self, begin: Instant, length: Span) {
         self.found.rotate_right(1);
@@ -113,11 +114,11 @@ impl Absences {
     /// The steady period of the last six; `None` if there is none, or if it has ended at `now`.
     #[must_use]
     pub fn period(&self, now: Instant) -> Option<Absence> {
-        let mut found = [(Instant::ZERO, Span::ZERO); KEPT];
+        let mut found = [(Instant::ZERO, Span::ZERO); Self::KEPT];
         for (to, from) in found.iter_mut().zip(&self.found) {
             *to = (*from)?;
         }
-        let distances: [f64; KEPT - 1] =
+        let distances: [f64; Self::KEPT - 1] =
             std::array::from_fn(|place| found[place].0.since(found[place + 1].0).as_secs_f64());
         let shortest = distances.into_iter().fold(f64::INFINITY, f64::min);
         // An absence in which nothing was sent is not seen: its neighbours are two periods apart.
@@ -127,7 +128,7 @@ impl Absences {
         let is_whole = |(distance, count): (&f64, f64)| (distance / period - count).abs() <= SCATTER;
         let steady = periods.iter().sum::<f64>() <= distances.len() as f64 + UNSEEN
             && distances.iter().zip(periods).all(is_whole);
-        let length = found.iter().map(|(_, length)| length.as_secs_f64()).sum::<f64>() / KEPT as f64;
+        let length = found.iter().map(|(_, length)| length.as_secs_f64()).sum::<f64>() / Self::KEPT as f64;
         let lasts = now.since(found[0].0).as_secs_f64() <= (MISSED + 1.0) * period;
         // A radio is there for most of the time.
         let possible = period >= SHORTEST_PERIOD && length <= period / 2.0;
