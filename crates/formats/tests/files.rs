@@ -35,6 +35,31 @@ fn iperf3_has_rates_of_intervals_and_round_trips() {
 }
 
 #[test]
+fn iperf3_over_udp_has_the_rate_that_arrived() {
+    let whole: serde_json::Value = serde_json::from_slice(&bytes("iperf3-udp.json")).expect("JSON");
+    let mut lossy = whole.clone();
+    for (key, value) in [("bits_per_second", 2.5e6), ("lost_percent", 50.0)] {
+        lossy["end"]["sum_received"][key] = value.into();
+    }
+    lossy["end"]["sum"]["lost_percent"] = 50.0.into();
+    let read_of = |report: &serde_json::Value| {
+        let text = report.to_string();
+        let Content::Path(path) = read(text.as_bytes(), "x").expect("iperf3").content else {
+            panic!("a path")
+        };
+        path
+    };
+    let path = read_of(&lossy);
+    assert_eq!((trace_of(&path), path.loss), ("time,bandwidth\n0,2.500\n", Some(0.5)));
+    // In reverse the intervals are the receiver's own.
+    lossy["start"]["test_start"]["reverse"] = 1.into();
+    assert_eq!(
+        trace_of(&read_of(&lossy)).lines().count(),
+        1 + whole["intervals"].as_array().expect("a list").len()
+    );
+}
+
+#[test]
 fn irtt_has_a_probe_and_its_round_trips() {
     let (tool, path) = path("irtt.json");
     assert_eq!(tool, "irtt 0.9.0");
