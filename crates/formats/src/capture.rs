@@ -122,12 +122,15 @@ impl Found {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 let resolution = if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
-                interfaces.push(Interface { linktype: header.network, resolution, offset: 0 });
+                // The upper half of the field says whether frames end with a checksum, and how long it is.
+                let linktype = Linktype(header.network.0 & 0xffff);
+                interfaces.push(Interface { linktype, resolution, offset: 0 });
             }
             PcapBlockOwned::Legacy(packet) => {
                 let Some(interface) = interfaces.last().copied() else { return Ok(()) };
                 let fraction = f64::from(packet.ts_usec) / interface.resolution as f64;
-                self.on_packet(interface.linktype, f64::from(packet.ts_sec) + fraction, packet.data)?;
+                let at = f64::from(packet.ts_sec) + fraction;
+                self.on_packet(interface.linktype, at, packet.data, packet.origlen)?;
             }
             PcapBlockOwned::NG(Block::SectionHeader(_)) => interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(description)) => {
@@ -141,19 +144,28 @@ impl Found {
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 let at = ticks as f64 / interface.resolution as f64 + interface.offset as f64;
                 let whole = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
-                self.on_packet(interface.linktype, at, whole)?;
+                self.on_packet(interface.linktype, at, whole, packet.origlen)?;
             }
             PcapBlockOwned::NG(_) => {}
         }
         Ok(())
     }
 
-    fn on_packet(&mut self, linktype: Linktype, at: f64, data: &[u8]) -> Result<(), FormatError> {
+    /// Counts a packet, of which `data` was captured and `original` bytes were on the link.
+    fn on_packet(
+        &mut self,
+        linktype: Linktype,
+        at: f64,
+        data: &[u8],
+        original: u32,
+    ) -> Result<(), FormatError> {
         let Ok(packet) = sliced(linktype, data) else {
             self.unknown = Some(linktype);
             return Ok(());
         };
-        let Some((ends, transport, length)) = packet.and_then(|packet| ends(&packet)) else { return Ok(()) };
+        let Some((ends, transport, length)) = packet.and_then(|packet| ends(&packet, data, original)) else {
+            return Ok(());
+        };
         self.packets += 1;
         if self.packets > MOST_PACKETS {
             return Err(FormatError::new(format!("there are more than {MOST_PACKETS} packets")));
@@ -216,19 +228,28 @@ fn sliced(linktype: Linktype, data: &[u8]) -> Result<Option<LaxSlicedPacket<'_>>
 }
 
 /// Source and destination, protocol, and length of the IP packet.
-fn ends(packet: &LaxSlicedPacket<'_>) -> Option<([End; 2], Transport, u32)> {
+fn ends(packet: &LaxSlicedPacket<'_>, data: &[u8], original: u32) -> Option<([End; 2], Transport, u32)> {
+    // A packet that the card is still to cut has no length of its own, but that of its frame.
+    let or_frame = |length: u32, ip: &[u8]| {
+        let before_ip = ip.as_ptr().addr().saturating_sub(data.as_ptr().addr());
+        if length == 0 { original.saturating_sub(before_ip as u32) } else { length }
+    };
     let (source, destination, length) = match packet.net.as_ref()? {
         LaxNetSlice::Ipv4(ip) => {
             let header = ip.header();
             let addresses =
                 [header.source(), header.destination()].map(|bytes| IpAddr::V4(Ipv4Addr::from(bytes)));
-            (addresses[0], addresses[1], u32::from(header.total_len()))
+            (addresses[0], addresses[1], or_frame(u32::from(header.total_len()), header.slice()))
         }
         LaxNetSlice::Ipv6(ip) => {
             let header = ip.header();
             let addresses =
                 [header.source(), header.destination()].map(|bytes| IpAddr::V6(Ipv6Addr::from(bytes)));
-            (addresses[0], addresses[1], u32::from(header.payload_length()) + 40)
+            let length = match header.payload_length() {
+                0 => 0,
+                payload => u32::from(payload) + 40,
+            };
+            (addresses[0], addresses[1], or_frame(length, header.slice()))
         }
         LaxNetSlice::Arp(_) => return None,
     };

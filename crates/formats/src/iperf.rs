@@ -55,15 +55,20 @@ pub(super) fn read(report: &Report) -> Result<Measured, FormatError> {
         return Err(FormatError::new(format!("iperf3 ended with an error: {error}")));
     }
     let counted = || report.intervals.iter().filter(|interval| !interval.sum.omitted);
-    let series: Vec<(f64, f64)> =
-        counted().map(|interval| (interval.sum.start, interval.sum.bits_per_second / 1e6)).collect();
     let (Some(first), Some(last)) = (counted().next(), counted().next_back()) else {
         return Err(FormatError::new("iperf3 measured no interval"));
     };
     let test = report.start.test_start.as_ref();
     let protocol = test.map_or("TCP", |test| test.protocol.as_str());
-    let way = if test.is_some_and(|test| test.reverse > 0) { "reverse" } else { "client to server" };
+    let reverse = test.is_some_and(|test| test.reverse > 0);
+    let way = if reverse { "reverse" } else { "client to server" };
     let of = format!("{protocol}, {way}");
+    // Intervals of a sender over UDP have what it sent; what arrived stands at the end alone.
+    let arrived = report.end.pointer("/sum_received/bits_per_second").and_then(serde_json::Value::as_f64);
+    let series: Vec<(f64, f64)> = match arrived.filter(|rate| protocol == "UDP" && !reverse && *rate > 0.0) {
+        Some(rate) => vec![(first.sum.start, rate / 1e6)],
+        None => counted().map(|interval| (interval.sum.start, interval.sum.bits_per_second / 1e6)).collect(),
+    };
     let link = Link::of(&of, &series).ok_or_else(|| FormatError::new("iperf3 carried nothing"))?;
     let losses: Vec<f64> = counted().filter_map(|interval| interval.sum.lost_percent).collect();
     let whole = report.end.pointer("/sum/lost_percent").and_then(serde_json::Value::as_f64);

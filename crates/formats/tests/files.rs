@@ -35,6 +35,31 @@ fn iperf3_has_rates_of_intervals_and_round_trips() {
 }
 
 #[test]
+fn iperf3_over_udp_has_the_rate_that_arrived() {
+    let whole: serde_json::Value = serde_json::from_slice(&bytes("iperf3-udp.json")).expect("JSON");
+    let mut lossy = whole.clone();
+    for (key, value) in [("bits_per_second", 2.5e6), ("lost_percent", 50.0)] {
+        lossy["end"]["sum_received"][key] = value.into();
+    }
+    lossy["end"]["sum"]["lost_percent"] = 50.0.into();
+    let read_of = |report: &serde_json::Value| {
+        let text = report.to_string();
+        let Content::Path(path) = read(text.as_bytes(), "x").expect("iperf3").content else {
+            panic!("a path")
+        };
+        path
+    };
+    let path = read_of(&lossy);
+    assert_eq!((trace_of(&path), path.loss), ("time,bandwidth\n0,2.500\n", Some(0.5)));
+    // In reverse the intervals are the receiver's own.
+    lossy["start"]["test_start"]["reverse"] = 1.into();
+    assert_eq!(
+        trace_of(&read_of(&lossy)).lines().count(),
+        1 + whole["intervals"].as_array().expect("a list").len()
+    );
+}
+
+#[test]
 fn irtt_has_a_probe_and_its_round_trips() {
     let (tool, path) = path("irtt.json");
     assert_eq!(tool, "irtt 0.9.0");
@@ -131,6 +156,45 @@ fn the_earliest_packet_begins_a_capture_wherever_it_stands() {
     };
     let micros = conversations[0].packets[0].iter().map(|(at, _)| (at * 1e6).round() as u32);
     assert!(micros.eq((0..10).map(|number| number * 1000)), "{:?}", conversations[0].packets);
+}
+
+/// A capture of ten frames of 14 534 bytes, of which the headers were captured.
+fn uncut(linktype: u32, headers: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0".to_vec();
+    bytes.extend(linktype.to_le_bytes());
+    for second in 0..10 {
+        for word in [second, 0, headers.len() as u32, 14_534] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(headers);
+    }
+    bytes
+}
+
+#[test]
+fn packets_that_the_card_is_to_cut_are_as_long_as_their_frame() {
+    let tcp = b"\x9c\x40\x01\xbb\0\0\0\x01\0\0\0\x01\x50\x10\x03\xe8\0\0\0\0";
+    let v4 = b"\x45\0\0\0\0\0\x40\0\x40\x06\0\0\x0a\0\0\x01\x0a\0\0\x02";
+    let v6 =
+        b"\x60\0\0\0\0\0\x06\x40\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02";
+    let ethernet = |kind: u16, ip: &[u8]| [&[0; 12][..], &kind.to_be_bytes(), ip, tcp].concat();
+    // The last one says that its frames end with a checksum of four bytes.
+    for (linktype, headers, length) in [
+        (1, ethernet(0x0800, v4), 14_520),
+        (1, ethernet(0x86dd, v6), 14_520),
+        (101, [&v4[..], tcp].concat(), 14_534),
+        (0x4400_0001, ethernet(0x0800, v4), 14_520),
+    ] {
+        let Content::Packets(conversations) =
+            read(&uncut(linktype, &headers), "x").expect("a capture").content
+        else {
+            panic!("packets")
+        };
+        assert!(
+            conversations[0].packets[0].iter().all(|(_, size)| *size == length),
+            "{linktype}: {conversations:?}"
+        );
+    }
 }
 
 #[test]
