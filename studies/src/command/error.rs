@@ -45,9 +45,7 @@ pub(super) enum CommandError {
     #[error("{0} of {1} aims are missed; {2} says why")]
     Demonstration(usize, usize, &'static str),
     /// A reproduction in which not every claim holds.
-    #[error(
-        "{reached} of {of} headlines are reached, {failed} rows are not{why}"
-    )]
+    #[error("{reached} of {of} headlines are reached, {failed} rows are not{why}")]
     Reproduction {
         /// Headlines that are reached.
         reached: usize,

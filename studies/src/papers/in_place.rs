@@ -99,7 +99,10 @@ mod tests {
                     assert_eq!(after, before);
                 }
             }
-            assert!(replaced > 0 && (kept > 0 || paper == Paper::Allocation), "{paper:?}: {replaced}, {kept}");
+            assert!(
+                replaced > 0 && (kept > 0 || paper == Paper::Allocation),
+                "{paper:?}: {replaced}, {kept}"
+            );
         }
     }
 

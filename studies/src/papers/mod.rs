@@ -90,7 +90,7 @@ pub struct Reproduction {
     pub chapters: Vec<Chapter>,
     /// Simulations that were run.
     pub runs: usize,
-    /// What took the place of the paper's system; its rows tell of that then, and reasons are left out.
+    /// Queue that took the place of the paper's system, of which the rows tell then, without reasons.
     pub in_place: Option<InPlace>,
 }
 
@@ -362,7 +362,8 @@ mod tests {
             ClaimRow { row, headline: None, origin: Origin::Paper }
         };
         let rows = vec![row("of one seed"), row(metric)];
-        let reproduction = Reproduction { paper: Paper::Wqm, rows, chapters: Vec::new(), runs: 0, in_place: None };
+        let reproduction =
+            Reproduction { paper: Paper::Wqm, rows, chapters: Vec::new(), runs: 0, in_place: None };
         assert_eq!(reproduction.failed(Effort::default()).len(), 2);
         let quick = reproduction.failed(Effort { quick: true, ..Effort::default() });
         assert!(quick.iter().all(|row| row.metric == metric), "{quick:?}");
