@@ -32,12 +32,22 @@ const module = await WebAssembly.compile(await readFile(process.argv[2]));
 wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
 END
 
+has() { rustup target add "$1" >/dev/null 2>&1 || { echo "SKIPPED: rustup has no target $1 here"; return 1; }; }
+
+# Target: libairbound is built for it as a static library, which takes no linker of it, and libairboundlink compiles.
+check() {
+    has "$1" || return 0
+    cargo rustc --quiet --locked --target "$1" --target-dir target/elsewhere --package airbound-capi --lib --crate-type staticlib
+    cargo check --quiet --locked --target "$1" --target-dir target/elsewhere --package airbound-link-capi
+    echo "libairbound is built, and libairboundlink compiles, for $1"
+}
+
 # Target, its program's ending, and how to run it.
 compare() {
     local target=$1 ending=$2
     shift 2
     command -v "$1" >/dev/null || { echo "SKIPPED: $1 is missing, which runs $target"; return 0; }
-    rustup target add "$target" >/dev/null 2>&1 || { echo "SKIPPED: rustup has no target $target here"; return 0; }
+    has "$target" || return 0
     cargo build --quiet --manifest-path "$folder/Cargo.toml" --target "$target" --target-dir target/elsewhere
     [ -s "$folder/here.txt" ] || cargo run --quiet --locked --package airbound-link --example digest >"$folder/here.txt"
     "$@" "target/elsewhere/$target/debug/digest$ending" >"$folder/there.txt"
@@ -48,3 +58,5 @@ compare() {
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
 compare wasm32-wasip1 .wasm node --no-warnings "$folder/run.mjs"
 compare aarch64-unknown-linux-musl "" qemu-aarch64
+check aarch64-linux-android
+check x86_64-pc-windows-gnu

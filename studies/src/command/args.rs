@@ -234,6 +234,9 @@ pub(super) struct Reproduce {
     /// Which paper
     #[arg(value_parser = ["wqm", "last-pq", "law", "low-delay-rate-allocation", "plum"])]
     pub(super) paper: String,
+    /// Run this queue in the place of the paper's system: a name, or a table as scheme.queue has it (not plum)
+    #[arg(long, value_name = "QUEUE")]
+    pub(super) r#as: Option<String>,
     /// Shorter runs, fewer seeds and settings, for a first look
     #[arg(long)]
     pub(super) quick: bool,

@@ -45,9 +45,7 @@ pub(super) enum CommandError {
     #[error("{0} of {1} aims are missed; {2} says why")]
     Demonstration(usize, usize, &'static str),
     /// A reproduction in which not every claim holds.
-    #[error(
-        "{reached} of {of} headlines are reached, {failed} rows are not; docs/results/{paper}.md says why"
-    )]
+    #[error("{reached} of {of} headlines are reached, {failed} rows are not{why}")]
     Reproduction {
         /// Headlines that are reached.
         reached: usize,
@@ -55,8 +53,8 @@ pub(super) enum CommandError {
         of: usize,
         /// Rows outside their tolerance.
         failed: usize,
-        /// Name of the paper.
-        paper: &'static str,
+        /// Place of the reasons, or what was run.
+        why: String,
     },
     /// A state that cannot occur.
     #[error("{0}; this is a defect of airbound")]

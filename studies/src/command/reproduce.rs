@@ -14,7 +14,7 @@ use airbound_runs::output::{Kind, Output, STDOUT};
 use super::args::Reproduce;
 use super::error::CommandError;
 use crate::papers::headlines::score;
-use crate::papers::{Paper, TraceSets};
+use crate::papers::{InPlace, Paper, TraceSets};
 use crate::{Effort, page_markdown};
 
 pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(), CommandError> {
@@ -25,6 +25,8 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         jobs: NonZeroUsize::new(jobs::threads(reproduce.jobs)).unwrap_or(NonZeroUsize::MIN),
         first_seed: reproduce.seed,
     };
+    let in_place = reproduce.r#as.as_deref().map(|queue| InPlace::read(paper, queue));
+    let in_place = in_place.transpose().map_err(CommandError::Input)?;
     let is_plum = paper == Paper::Plum;
     if !is_plum && reproduce.traces.is_some() {
         return Err(CommandError::Input(format!("--traces is for plum; {} has no use for it", paper.name())));
@@ -52,7 +54,7 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     let steps = Steps::new(verbosity, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
-        .reproduce_with(&traces, effort, &|done, count| steps.reach(done, count))
+        .reproduce(&traces, in_place.as_ref(), effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CommandError::Defect(error.to_string()))?;
     drop(steps);
     written.write_all(result.to_html(effort)?.as_bytes()).map_err(CommandError::io("write", &page))?;
@@ -70,11 +72,11 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         let tables = result.chapters.iter().flat_map(|chapter| &chapter.tables);
         let tables = verdicts.iter().chain(tables).chain([&conclusion]);
         let text = if reproduce.markdown {
-            page_markdown(paper.title(), &command(reproduce), tables) + "\n"
+            page_markdown(&result.title(), &command(reproduce), tables) + "\n"
         } else {
             let width = output::width();
             let tables: String = tables.map(|table| format!("\n{}", table.to_text(width))).collect();
-            format!("{}\n{tables}\n{} simulations. Report: {}\n", paper.title(), result.runs, page.display())
+            format!("{}\n{tables}\n{} simulations. Report: {}\n", result.title(), result.runs, page.display())
         };
         output::say(verbosity, &text)?;
     }
@@ -86,7 +88,11 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
         Ok(())
     } else {
         let (reached, of) = score(&result.headlines());
-        Err(CommandError::Reproduction { reached, of, failed, paper: paper.name() })
+        let why = match in_place {
+            None => format!("; docs/results/{}.md says why", paper.name()),
+            Some(ours) => format!(" with {} in the place of the paper's system", ours.name()),
+        };
+        Err(CommandError::Reproduction { reached, of, failed, why })
     }
 }
 
@@ -99,7 +105,8 @@ fn command(reproduce: &Reproduce) -> String {
     let quick = if reproduce.quick { " --quick" } else { "" };
     let seed = if reproduce.seed == 1 { String::new() } else { format!(" --seed {}", reproduce.seed) };
     let traces = if reproduce.traces.is_some() { " --traces FOLDER" } else { "" };
-    format!("airbound reproduce {}{quick}{seed}{traces} --markdown", reproduce.paper)
+    let ours = reproduce.r#as.as_ref().map_or(String::new(), |queue| format!(" --as '{queue}'"));
+    format!("airbound reproduce {}{ours}{quick}{seed}{traces} --markdown", reproduce.paper)
 }
 
 fn default_page(paper: Paper) -> PathBuf {

@@ -11,6 +11,7 @@ mod distribution;
 mod experiment;
 mod grid;
 pub mod headlines;
+mod in_place;
 mod last_pq;
 mod law;
 mod plum;
@@ -22,6 +23,7 @@ use airbound_report::{Chapter, Grid, Page, Verdict, validation_grid};
 
 use std::collections::BTreeSet;
 
+pub use in_place::InPlace;
 pub(crate) use last_pq::case_study_rows;
 pub use plum::{TraceSetError, TraceSets};
 
@@ -88,6 +90,8 @@ pub struct Reproduction {
     pub chapters: Vec<Chapter>,
     /// Simulations that were run.
     pub runs: usize,
+    /// Queue that took the place of the paper's system, of which the rows tell then, without reasons.
+    pub in_place: Option<InPlace>,
 }
 
 impl Paper {
@@ -151,25 +155,32 @@ impl Paper {
         }
     }
 
-    /// Runs everything. `progress` is told how many of how many runs are done.
+    /// Runs everything, with the system itself or what is `in_place` of it. `traces` are measured ones for the papers that use some;
+    /// `progress` is told how many of how many runs are done.
     ///
     /// # Errors
     /// [`TrialError`] if a scenario of this crate cannot be run, which is a defect.
     pub fn reproduce(
         self,
+        traces: &TraceSets,
+        in_place: Option<&InPlace>,
         effort: Effort,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Reproduction, TrialError> {
         if self == Self::Plum {
-            let traces = TraceSets::load(None)
-                .map_err(|error| TrialError { name: self.name().to_owned(), reason: error.to_string() })?;
-            return self.reproduce_with(&traces, effort, progress);
+            return plum::reproduce(effort, traces, progress);
         }
         let studies = self.studies();
         let parts = |results: &Results| -> Vec<Part> {
             studies.iter().map(|study| study.part(effort, results)).collect()
         };
-        let (parts, runs) = Results::ask(effort.jobs.get(), progress, parts, Experiment::run)?;
+        let run = |experiment: &Experiment| match in_place {
+            None => experiment.run(),
+            Some(ours) => {
+                Experiment { trial: ours.apply(self, &experiment.trial)?, ..experiment.clone() }.run()
+            }
+        };
+        let (parts, runs) = Results::ask(effort.jobs.get(), progress, parts, run)?;
         let (mut rows, mut chapters) = (Vec::new(), Vec::new());
         for part in parts {
             rows.extend(part.rows);
@@ -179,25 +190,7 @@ impl Paper {
             }
         }
         let rows = by_claim(rows);
-        Ok(Reproduction { paper: self, rows, chapters, runs })
-    }
-}
-
-impl Paper {
-    /// The same with measured traces of the reader's, for the papers that use some; the others do without.
-    ///
-    /// # Errors
-    /// As [`Paper::reproduce`].
-    pub fn reproduce_with(
-        self,
-        traces: &TraceSets,
-        effort: Effort,
-        progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Reproduction, TrialError> {
-        match self {
-            Self::Plum => plum::reproduce(effort, traces, progress),
-            _ => self.reproduce(effort, progress),
-        }
+        Ok(Reproduction { paper: self, rows, chapters, runs, in_place: in_place.cloned() })
     }
 }
 
@@ -214,6 +207,14 @@ fn by_claim(rows: Vec<ClaimRow>) -> Vec<ClaimRow> {
 }
 
 impl Reproduction {
+    /// Returns the heading of the report: the paper's, and what took the place of its system.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let paper = self.paper.title();
+        let named = |ours: &InPlace| format!("{paper}, with {} in the place of its system", ours.name());
+        self.in_place.as_ref().map_or(paper.to_owned(), named)
+    }
+
     /// Returns the paper's headlines with their verdicts.
     #[must_use]
     pub fn headlines(&self) -> Vec<Judged<'static>> {
@@ -234,7 +235,11 @@ impl Reproduction {
             part("Our own rows", |row| row.headline.is_none() && row.origin == Origin::Ours),
         ];
         let parts = parts.into_iter().filter(|grid| !grid.rows.is_empty());
-        [headlines::grid(&self.headlines())].into_iter().chain(parts).collect()
+        let mut headlines = headlines::grid(&self.headlines());
+        if self.in_place.is_some() {
+            headlines.note.clear();
+        }
+        [headlines].into_iter().chain(parts).collect()
     }
 
     /// Returns the rows that were measured and not reached: those that make the command fail. Of quick runs only the ones whose
@@ -262,7 +267,8 @@ impl Reproduction {
         for claim in claims {
             let rows = self.rows.iter().filter(|row| row.id == claim && row.verdict != Verdict::Informs);
             let verdicts: Vec<Verdict> = rows.map(|row| row.verdict).collect();
-            let why = if verdicts.iter().all(|verdict| verdict.is_reached()) {
+            let told = self.in_place.is_some() || verdicts.iter().all(|verdict| verdict.is_reached());
+            let why = if told {
                 ""
             } else {
                 self.paper.claims().reason(claim).unwrap_or("see the notes of its rows")
@@ -299,7 +305,7 @@ impl Reproduction {
         let chapters = headlines.into_iter().chain([chapter(self.conclusion())]);
         let chapters = chapters.chain(self.chapters.iter().cloned()).chain([rows]);
         let page = Page {
-            title: self.paper.title().to_owned(),
+            title: self.title(),
             subtitle: format!("reproduction, {} simulations, {length}", self.runs),
             sentences,
             chapters: chapters.collect(),
@@ -356,7 +362,8 @@ mod tests {
             ClaimRow { row, headline: None, origin: Origin::Paper }
         };
         let rows = vec![row("of one seed"), row(metric)];
-        let reproduction = Reproduction { paper: Paper::Wqm, rows, chapters: Vec::new(), runs: 0 };
+        let reproduction =
+            Reproduction { paper: Paper::Wqm, rows, chapters: Vec::new(), runs: 0, in_place: None };
         assert_eq!(reproduction.failed(Effort::default()).len(), 2);
         let quick = reproduction.failed(Effort { quick: true, ..Effort::default() });
         assert!(quick.iter().all(|row| row.metric == metric), "{quick:?}");

@@ -76,7 +76,8 @@ pub(super) fn reproduce(
         rows.extend(found);
         chapters.push(chapter);
     }
-    Ok(Reproduction { paper: Paper::Plum, rows: by_claim(rows), chapters, runs: conferences.len() })
+    let (rows, runs) = (by_claim(rows), conferences.len());
+    Ok(Reproduction { paper: Paper::Plum, rows, chapters, runs, in_place: None })
 }
 
 /// By how many per cent one value exceeds another.
