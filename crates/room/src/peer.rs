@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::room::{Gauge, MOST_LAYERS, SenderReason};
+use airbound_units::{Instant as When, Span};
 use str0m::Rtc;
 use str0m::change::SdpAnswer;
 use str0m::channel::ChannelId;
@@ -17,6 +18,7 @@ use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
+use crate::waiting::Waiting;
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -77,6 +79,11 @@ const FALL: f64 = 0.05;
 const MEAN: Duration = Duration::from_secs(3);
 /// Time for which losses say that a link is not what it was.
 const LOSING: Duration = Duration::from_secs(1);
+/// Time after a fall of an estimate in which what waits is due to it.
+const FELL: Span = Span::from_secs(3);
+/// Time in which what waits is to be gone, and the part of a link that pictures keep meanwhile.
+const DRAIN: Duration = Duration::from_secs(1);
+const LEAST_LEFT: f64 = 0.25;
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
 /// One simulcast layer that a participant sends.
@@ -230,6 +237,8 @@ pub(crate) struct Peer {
     pub(crate) trouble: bool,
     /// When packets of its link were last seen to be lost.
     pub(crate) losing: Option<Instant>,
+    /// Packets that wait on the way to it.
+    pub(crate) waiting: Waiting,
     pub(crate) probe: Option<f64>,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
@@ -297,6 +306,7 @@ impl Peer {
             fell: false,
             trouble: false,
             losing: None,
+            waiting: Waiting::default(),
             probe: None,
             rembs: BTreeMap::new(),
             trial: 0.0,
@@ -314,6 +324,17 @@ impl Peer {
     /// Takes an estimate of its downlink that is no mean; whether it fell.
     pub(crate) fn falls_to(&mut self, estimate: f64) -> bool {
         std::mem::replace(&mut self.estimate, estimate) * (1.0 - FALL) > estimate
+    }
+
+    /// The part of its downlink that is left for pictures while what waits since a fall of its estimate goes first: without it a queue that is
+    /// full stays so, loses what is repeated, and delays a key frame by all that waits.
+    pub(crate) fn drained(&self, now: When) -> f64 {
+        let fell = self.downlink.fell().is_some_and(|at| now.since(at) < FELL);
+        let waits = self.waiting.time();
+        if !fell || waits <= TICK {
+            return 1.0;
+        }
+        (1.0 - waits.as_secs_f64() / DRAIN.as_secs_f64()).max(LEAST_LEFT)
     }
 
     /// Whether its estimate was begun anew lately.

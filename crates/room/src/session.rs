@@ -358,6 +358,9 @@ impl Session {
                     if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
                         (peer.trouble, peer.losing) = (true, Some(self.now));
                     }
+                    if let Some(round_trip) = stats.rtt {
+                        peer.waiting.take(self.now, round_trip);
+                    }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
                     let own = peer.connected && peer.feedback == Feedback::TransportWide;
@@ -433,10 +436,13 @@ impl Session {
 
     fn report_downlink(&mut self, id: ClientId) {
         let when = self.when();
+        let scalable = self.scalable();
         let Some(peer) = self.peers.get(&id) else { return };
         if peer.downlink.rate() > 0.0 {
             // Sound goes first: pictures share what it leaves.
-            let known = peer.downlink.rate().max(peer.trial);
+            let watches = peer.slots.iter().any(|slot| slot.source.is_some_and(|id| scalable.contains(&id)));
+            let left = if watches { peer.drained(when) } else { 1.0 };
+            let known = (peer.downlink.rate() * left).max(peer.trial);
             let rate = BitRate::from_bps_f64((known - peer.sound.rate()).max(0.0));
             let kind = peer.downlink.kind(when, peer.sent.rate());
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });

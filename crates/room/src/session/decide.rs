@@ -61,6 +61,7 @@ impl Session {
             let told = peer.downlink.fell().filter(|_| peer.feedback == Feedback::Remb);
             let fell = [told, peer.uplink.fell()].into_iter().flatten().any(fell);
             let waits = std::mem::take(&mut peer.fell) || fell || peer.arrivals.full().is_some_and(lately);
+            let waits = waits || peer.waiting.time() > TICK;
             let lost = std::mem::take(&mut peer.trouble);
             self.room.on_path(when, peer.id, waits || lost);
             if lost && peer.sound.rate() > 0.0 {
@@ -168,7 +169,7 @@ impl Session {
     }
 
     /// The participants who send scalable layers.
-    fn scalable(&self) -> BTreeSet<ClientId> {
+    pub(super) fn scalable(&self) -> BTreeSet<ClientId> {
         self.peers.values().filter(|peer| peer.is_scalable()).map(|peer| peer.id).collect()
     }
 
