@@ -328,22 +328,28 @@ impl Peer {
 
     /// The part of its downlink that is left for pictures while what waits since a fall of its estimate goes first: without it a queue that is
     /// full stays so, loses what is repeated, and delays a key frame by all that waits.
-    pub(crate) fn drained(&self, now: When) -> f64 {
-        let fell = self.downlink.fell().is_some_and(|at| now.since(at) < FELL);
-        let waits = self.waiting.time();
-        if !fell || waits <= TICK {
-            return 1.0;
-        }
-        (1.0 - waits.as_secs_f64() / DRAIN.as_secs_f64()).max(LEAST_LEFT)
+    pub(crate) fn drained(&self, now: When) -> Option<f64> {
+        self.downlink.fell().filter(|at| self.waits() && now.since(*at) < FELL)?;
+        Some((1.0 - self.waiting.time().as_secs_f64() / DRAIN.as_secs_f64()).max(LEAST_LEFT))
+    }
+
+    /// Whether packets wait on the way to it.
+    pub(crate) fn waits(&self) -> bool {
+        self.waiting.time() > TICK
+    }
+
+    /// Whether the latest estimate says more of its downlink than the mean.
+    pub(crate) fn takes_latest(&self, now: Instant) -> bool {
+        self.loses(now) || self.is_anew(now) || self.waits()
     }
 
     /// Whether its estimate was begun anew lately.
-    pub(crate) fn is_anew(&self, now: Instant) -> bool {
+    fn is_anew(&self, now: Instant) -> bool {
         self.anew.is_some_and(|at| now.saturating_duration_since(at) <= MEAN)
     }
 
     /// Whether packets of its link were lost lately.
-    pub(crate) fn loses(&self, now: Instant) -> bool {
+    fn loses(&self, now: Instant) -> bool {
         self.losing.is_some_and(|at| now.saturating_duration_since(at) <= LOSING)
     }
 
