@@ -30,6 +30,8 @@ const SILENT: u8 = 6;
 const SILENCE: Duration = Duration::from_millis(1200);
 /// Time in which a stream is to have a picture from which on a higher frame rate can be shown.
 const NO_SWITCH: Duration = Duration::from_secs(1);
+/// Shortest time between two requests for a key frame of one layer: libwebrtc drops a request that follows sooner (`kMinKeyframeSendIntervalMs`).
+pub(crate) const KEY_INTERVAL: Duration = Duration::from_millis(300);
 /// Rate below which a layer of simulcast counts as not sent, bit/s.
 const LEAST_LAYER: f64 = 8e3;
 
@@ -99,9 +101,16 @@ pub(crate) struct Layer {
     pub(crate) meter: Meter,
     /// When its latest key frame was asked for.
     pub(crate) asked: Option<Instant>,
+    /// Another was needed too soon after it.
+    pub(crate) needed: bool,
 }
 
 impl Layer {
+    /// When a key frame that is needed may be asked for.
+    pub(crate) fn asks(&self) -> Option<Instant> {
+        self.asked.filter(|_| self.needed).map(|at| at + KEY_INTERVAL)
+    }
+
     /// Takes a packet's stream and time; whether the stream is another one than before. `None` while that one is heard.
     pub(crate) fn hears(&mut self, stream: Ssrc, at: Instant) -> Option<bool> {
         let other = self.stream != Some(stream);

@@ -261,7 +261,8 @@ impl Session {
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
         let room = self.start + Duration::from_nanos(self.room.next_deadline().as_nanos());
-        self.peers.values().map(|peer| peer.due).fold(self.tick.min(room.max(self.now)), Instant::min)
+        let own = self.next_key().into_iter().fold(self.tick.min(room.max(self.now)), Instant::min);
+        self.peers.values().map(|peer| peer.due).fold(own, Instant::min)
     }
 
     /// Lets time pass.
@@ -275,6 +276,9 @@ impl Session {
                     rtc.disconnect();
                 }
             });
+        }
+        if self.next_key().is_some_and(|at| at <= now) {
+            self.ask_keys();
         }
         if now >= self.tick {
             self.tick = now + TICK;

@@ -117,6 +117,7 @@ fn viewers_get_the_layers_of_av1_that_fit_and_their_descriptors() {
     let room = Room::new();
     let (mut camera, answer) = Client::join(&room, "/whip?name=camera", &[Codec::Av1], |offer| offer);
     let sent = number(&answer, "AV1/90000").expect("a number");
+    assert!(answer.contains("dependency-descriptor"), "{answer}");
     // Without feedback on its downlink, which then has 300 kb/s for pictures.
     let silent = |offer: String| {
         let reports = |line: &&str| !line.contains("transport-cc") && !line.contains("goog-remb");
@@ -125,7 +126,7 @@ fn viewers_get_the_layers_of_av1_that_fit_and_their_descriptors() {
     let (mut narrow, _) = Client::join(&room, "/whep?name=narrow", &[Codec::Vp8, Codec::Av1], silent);
     let (mut wide, _) = Client::join(&room, "/whep?name=wide", &[Codec::Vp8, Codec::Av1], |offer| offer);
     let (mut other, _) = Client::join(&room, "/whep?name=other", &[Codec::Vp8], |offer| offer);
-    // Frame numbers begin again at 65536 on the way.
+    // The stream has begun before, so that its structure has to be asked for; frame numbers begin again at 65536 on the way.
     let (mut frame, mut count, mut place, mut next) = (65_300_u16, 0, 0, Instant::now());
     let until = Instant::now() + Duration::from_secs(40);
     let large = |viewer: &Client| viewer.payloads().filter(|payload| payload[0] == 2).count();
