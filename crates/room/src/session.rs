@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Channel, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing};
+use airbound_senders::conference::room::{
+    Action, Channel, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
+};
 use airbound_units::{BitRate, ConfigError, Instant as When};
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
@@ -401,9 +403,7 @@ impl Session {
         let now = self.now;
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
-            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide)
-                if !peer.takes_latest(now) =>
-            {
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) if !peer.takes_latest(now) => {
                 (estimate.as_f64(), false)
             }
             (BweKind::Remb { estimate, mid }, Feedback::Remb) => {

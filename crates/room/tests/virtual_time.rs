@@ -47,7 +47,6 @@ fn the_first_picture_of_one_who_joins_waits_for_no_interval() {
         times.push(world.now - joined);
     }
     times.sort();
-    eprintln!("{times:?}");
     // Five round trips of 20 ms, and the interval in which a sender makes no other key frame.
     assert!(times[27] <= Duration::from_millis(400), "{times:?}");
 }
