@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Time for which a least round-trip time counts, half of it at least: what waits for longer is the link's own, as behind a full upload.
+/// Time for which a least round-trip time counts, half of it at the least: what waits for longer is the link's own, as behind a full upload.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// The time that packets wait.
