@@ -94,7 +94,7 @@ fn read(descriptor: &[u8]) -> (u8, u8, u16, Option<u16>) {
     (spatial, temporal, number, (distance > 0).then(|| number.wrapping_sub(distance)))
 }
 
-/// What a viewer got has no gap, one marker for each picture, and all that it needs, from a key picture with its structure on.
+/// A viewer got a stream that has no gap, one marker for each picture, and all that it needs, from a key picture with its structure on.
 fn is_whole(viewer: &Client) {
     let numbers = &viewer.numbers;
     assert_eq!(numbers.len(), viewer.described.len(), "each packet has a descriptor");
