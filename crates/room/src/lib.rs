@@ -36,6 +36,7 @@ pub mod synthetic;
 pub mod token;
 mod vp8;
 mod vp9;
+mod waiting;
 pub mod web;
 
 /// Chooses the cryptography of all connections of this process. Call once before the first room.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
 use airbound_senders::conference::room::{Gauge, MOST_LAYERS, SenderReason};
+use airbound_units::{Instant as When, Span};
 use str0m::Rtc;
 use str0m::change::SdpAnswer;
 use str0m::channel::ChannelId;
@@ -17,6 +18,7 @@ use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
+use crate::waiting::Waiting;
 
 /// Interval at which rates are measured.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -28,6 +30,8 @@ const SILENT: u8 = 6;
 const SILENCE: Duration = Duration::from_millis(1200);
 /// Time in which a stream is to have a picture from which on a higher frame rate can be shown.
 const NO_SWITCH: Duration = Duration::from_secs(1);
+/// Shortest time between two requests for a key frame of one layer: libwebrtc drops a request that follows sooner (`kMinKeyframeSendIntervalMs`).
+pub(crate) const KEY_INTERVAL: Duration = Duration::from_millis(300);
 /// Rate below which a layer of simulcast counts as not sent, bit/s.
 const LEAST_LAYER: f64 = 8e3;
 
@@ -77,6 +81,11 @@ const FALL: f64 = 0.05;
 const MEAN: Duration = Duration::from_secs(3);
 /// Time for which losses say that a link is not what it was.
 const LOSING: Duration = Duration::from_secs(1);
+/// Time after a fall of an estimate in which what waits is due to it.
+const FELL: Span = Span::from_secs(3);
+/// Time in which what waits is to be gone, and the part of a link that pictures keep meanwhile.
+const DRAIN: Duration = Duration::from_secs(1);
+const LEAST_LEFT: f64 = 0.25;
 /// Time in which a client repeats an estimate.
 const REPEATED: Duration = Duration::from_secs(10);
 /// One simulcast layer that a participant sends.
@@ -92,9 +101,16 @@ pub(crate) struct Layer {
     pub(crate) meter: Meter,
     /// When its latest key frame was asked for.
     pub(crate) asked: Option<Instant>,
+    /// Another was needed too soon after it.
+    pub(crate) needed: bool,
 }
 
 impl Layer {
+    /// When a key frame that is needed may be asked for.
+    pub(crate) fn asks(&self) -> Option<Instant> {
+        self.asked.filter(|_| self.needed).map(|at| at + KEY_INTERVAL)
+    }
+
     /// Takes a packet's stream and time; whether the stream is another one than before. `None` while that one is heard.
     pub(crate) fn hears(&mut self, stream: Ssrc, at: Instant) -> Option<bool> {
         let other = self.stream != Some(stream);
@@ -230,6 +246,8 @@ pub(crate) struct Peer {
     pub(crate) trouble: bool,
     /// When packets of its link were last seen to be lost.
     pub(crate) losing: Option<Instant>,
+    /// Packets that wait on the way to it.
+    pub(crate) waiting: Waiting,
     pub(crate) probe: Option<f64>,
     /// Its own estimates by the first stream that each names, bit/s: one for all, or one for each section as aiortc sends them.
     rembs: BTreeMap<Mid, (f64, Instant)>,
@@ -297,6 +315,7 @@ impl Peer {
             fell: false,
             trouble: false,
             losing: None,
+            waiting: Waiting::default(),
             probe: None,
             rembs: BTreeMap::new(),
             trial: 0.0,
@@ -316,13 +335,30 @@ impl Peer {
         std::mem::replace(&mut self.estimate, estimate) * (1.0 - FALL) > estimate
     }
 
+    /// The part of its downlink that is left for pictures while what waits since a fall of its estimate goes first: without it a queue that is
+    /// full stays so, loses what is repeated, and delays a key frame by all that waits.
+    pub(crate) fn drained(&self, now: When) -> Option<f64> {
+        self.downlink.fell().filter(|at| self.waits() && now.since(*at) < FELL)?;
+        Some((1.0 - self.waiting.time().as_secs_f64() / DRAIN.as_secs_f64()).max(LEAST_LEFT))
+    }
+
+    /// Whether packets wait on the way to it.
+    pub(crate) fn waits(&self) -> bool {
+        self.waiting.time() > TICK
+    }
+
+    /// Whether the latest estimate says more of its downlink than the mean.
+    pub(crate) fn takes_latest(&self, now: Instant) -> bool {
+        self.loses(now) || self.is_anew(now) || self.waits()
+    }
+
     /// Whether its estimate was begun anew lately.
-    pub(crate) fn is_anew(&self, now: Instant) -> bool {
+    fn is_anew(&self, now: Instant) -> bool {
         self.anew.is_some_and(|at| now.saturating_duration_since(at) <= MEAN)
     }
 
     /// Whether packets of its link were lost lately.
-    pub(crate) fn loses(&self, now: Instant) -> bool {
+    fn loses(&self, now: Instant) -> bool {
         self.losing.is_some_and(|at| now.saturating_duration_since(at) <= LOSING)
     }
 

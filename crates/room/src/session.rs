@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use airbound_senders::conference::ClientId;
-use airbound_senders::conference::room::{Action, Channel, Estimate, Room, RoomConfig, RoomPolicy, Viewing};
+use airbound_senders::conference::room::{
+    Action, Channel, Estimate, EstimateKind, Room, RoomConfig, RoomPolicy, Viewing,
+};
 use airbound_units::{BitRate, ConfigError, Instant as When};
 use serde_json::{Value, json};
 use str0m::bwe::{Bitrate, BweKind};
@@ -261,7 +263,8 @@ impl Session {
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
         let room = self.start + Duration::from_nanos(self.room.next_deadline().as_nanos());
-        self.peers.values().map(|peer| peer.due).fold(self.tick.min(room.max(self.now)), Instant::min)
+        let own = self.next_key().into_iter().fold(self.tick.min(room.max(self.now)), Instant::min);
+        self.peers.values().map(|peer| peer.due).fold(own, Instant::min)
     }
 
     /// Lets time pass.
@@ -275,6 +278,9 @@ impl Session {
                     rtc.disconnect();
                 }
             });
+        }
+        if self.next_key().is_some_and(|at| at <= now) {
+            self.ask_keys();
         }
         if now >= self.tick {
             self.tick = now + TICK;
@@ -358,11 +364,13 @@ impl Session {
                     if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
                         (peer.trouble, peer.losing) = (true, Some(self.now));
                     }
+                    if let Some(round_trip) = stats.rtt {
+                        peer.waiting.take(self.now, round_trip);
+                    }
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
                     let own = peer.connected && peer.feedback == Feedback::TransportWide;
-                    let latest = own && (peer.loses(self.now) || peer.is_anew(self.now));
-                    if latest {
+                    if own && peer.takes_latest(self.now) {
                         self.take_estimate(id, estimate, false);
                     }
                     self.repair(id);
@@ -390,14 +398,12 @@ impl Session {
     }
 
     /// Takes an estimate of a downlink: the room's own where the client reports each packet, else that of the client. The room's own is a mean of all
-    /// changes in three seconds, for which a link that has become narrow would wait: where packets are lost the statistics have the latest.
+    /// changes in three seconds, for which a link that has become narrow would wait: where packets wait or are lost the statistics have the latest.
     fn on_estimate(&mut self, id: ClientId, kind: BweKind) {
         let now = self.now;
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let (estimate, remb) = match (kind, peer.feedback) {
-            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide)
-                if !peer.is_anew(now) && !peer.loses(now) =>
-            {
+            (BweKind::Twcc { estimate, .. }, Feedback::TransportWide) if !peer.takes_latest(now) => {
                 (estimate.as_f64(), false)
             }
             (BweKind::Remb { estimate, mid }, Feedback::Remb) => {
@@ -433,12 +439,16 @@ impl Session {
 
     fn report_downlink(&mut self, id: ClientId) {
         let when = self.when();
+        let scalable = self.scalable();
         let Some(peer) = self.peers.get(&id) else { return };
         if peer.downlink.rate() > 0.0 {
             // Sound goes first: pictures share what it leaves.
-            let known = peer.downlink.rate().max(peer.trial);
+            let watches = peer.slots.iter().any(|slot| slot.source.is_some_and(|id| scalable.contains(&id)));
+            let left = peer.drained(when).filter(|_| watches);
+            let known = (peer.downlink.rate() * left.unwrap_or(1.0)).max(peer.trial);
             let rate = BitRate::from_bps_f64((known - peer.sound.rate()).max(0.0));
             let kind = peer.downlink.kind(when, peer.sent.rate());
+            let kind = left.map_or(kind, |_| EstimateKind::AtLeast);
             self.room.on_downlink(when, id, Estimate { rate, kind, at: when });
         }
     }

@@ -8,9 +8,10 @@ use str0m::change::SdpAnswer;
 use str0m::format::Codec;
 use str0m::media::{Direction, MediaKind, Mid, Pt};
 use str0m::net::{Protocol, Receive};
-use str0m::rtp::RtpWrite;
+use str0m::rtp::{ExtensionValues, RtpWrite};
 use str0m::{Candidate, Event, Input, Output, Rtc};
 
+use super::av1::{DESCRIBED, Described};
 use super::one_way::{Room, socket, text};
 
 /// Parameters, as one packet; a picture that needs them; one that needs the picture before it.
@@ -27,6 +28,8 @@ pub(crate) struct Client {
     loses: usize,
     pub(crate) asked: usize,
     arrived: Vec<(Pt, Vec<u8>)>,
+    /// Dependency descriptors of what arrived.
+    pub(crate) described: Vec<Vec<u8>>,
     /// Number, timestamp and marker of what arrived.
     pub(crate) numbers: Vec<(u64, u32, bool)>,
     sequence: u64,
@@ -43,7 +46,11 @@ impl Client {
         let socket = socket();
         let mut config = Rtc::builder().set_rtp_mode(true).clear_codecs();
         config = config.enable_vp8(codecs.contains(&Codec::Vp8)).enable_h264(codecs.contains(&Codec::H264));
-        let mut rtc = config.enable_vp9(codecs.contains(&Codec::Vp9)).build(Instant::now());
+        config = config.enable_vp9(codecs.contains(&Codec::Vp9));
+        if codecs.contains(&Codec::Av1) {
+            config = config.enable_av1(true).set_extension(DESCRIBED, Described::extension());
+        }
+        let mut rtc = config.build(Instant::now());
         let address = socket.local_addr().expect("an address");
         rtc.add_local_candidate(Candidate::host(address, "udp").expect("a candidate"));
         let flow = if path.starts_with("/whip") { Direction::SendOnly } else { Direction::RecvOnly };
@@ -54,9 +61,18 @@ impl Client {
         assert_eq!(created.status, 201, "{}", text(&created));
         let answer = SdpAnswer::from_sdp_string(text(&created)).expect("an answer");
         rtc.sdp_api().accept_answer(pending, answer).expect("it fits");
-        let (arrived, numbers) = (Vec::new(), Vec::new());
-        let own =
-            Self { rtc, socket, mid, connected: false, loses: 0, asked: 0, arrived, numbers, sequence: 1 };
+        let own = Self {
+            rtc,
+            socket,
+            mid,
+            connected: false,
+            loses: 0,
+            asked: 0,
+            arrived: Vec::new(),
+            described: Vec::new(),
+            numbers: Vec::new(),
+            sequence: 1,
+        };
         (own, text(&created).to_owned())
     }
 
@@ -87,6 +103,8 @@ impl Client {
                 Output::Event(Event::KeyframeRequest(_)) => self.asked += 1,
                 Output::Event(Event::RtpPacket(packet)) if !packet.payload.is_empty() => {
                     self.numbers.push((*packet.seq_no, packet.header.timestamp, packet.header.marker));
+                    let values = &packet.header.ext_vals.user_values;
+                    self.described.extend(values.get::<Described>().map(|one| one.0.clone()));
                     self.arrived.push((packet.header.payload_type, packet.payload.to_vec()));
                 }
                 Output::Event(_) => {}
@@ -105,12 +123,28 @@ impl Client {
 
     /// Sends a packet of a picture.
     pub(crate) fn send_at(&mut self, number: u8, payload: &[u8], time: u32, marker: bool) {
+        self.send_described(number, payload, time, marker, None);
+    }
+
+    /// Sends a packet of a picture with a dependency descriptor.
+    pub(crate) fn send_described(
+        &mut self,
+        number: u8,
+        payload: &[u8],
+        time: u32,
+        marker: bool,
+        descriptor: Option<Vec<u8>>,
+    ) {
         let sequence = self.sequence;
         self.sequence += 1;
         let mut api = self.rtc.direct_api();
         let stream = api.stream_tx_by_mid(self.mid, None).expect("a stream");
         let write = RtpWrite::new(number.into(), sequence.into(), time, Instant::now(), payload.to_vec());
-        stream.write_rtp(write.marker(marker));
+        let mut values = ExtensionValues::default();
+        if let Some(descriptor) = descriptor {
+            values.user_values.set(Described(descriptor));
+        }
+        stream.write_rtp(write.marker(marker).ext_vals(values));
         self.drain();
     }
 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod allocator;
+mod av1;
 mod bitrate;
 mod clients;
 mod faults;

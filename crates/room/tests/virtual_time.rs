@@ -31,6 +31,27 @@ fn all_see_all_with_reasons() {
 }
 
 #[test]
+fn the_first_picture_of_one_who_joins_waits_for_no_interval() {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    world.add(1e6, WIDE, 1);
+    world.run_until(5.0);
+    let mut times = Vec::new();
+    for number in 1..12 {
+        // One joins while the key frame of another may just have been asked for.
+        let (joined, packets) = (world.now, |world: &World| world.guests[number].synthetic.counts().packets);
+        world.add(1e5, WIDE, 1);
+        while packets(&world) == 0 {
+            world.run_until((world.now - world.start).as_secs_f64() + 0.005);
+            assert!(world.now - joined < Duration::from_secs(2), "guest {number}");
+        }
+        times.push(world.now - joined);
+    }
+    // They waited for 400 ms and more: for two key frames of the interval's, and for a tick of 200 ms.
+    let longest = times.into_iter().max().expect("times");
+    assert!(longest < Duration::from_millis(340), "{longest:?}");
+}
+
+#[test]
 fn the_best_layer_is_reached_where_links_are_wide() {
     let mut world = World::new(config(RoomPolicy::Plain));
     (0..3).for_each(|_| world.add(1e6, WIDE, 3));

@@ -1,6 +1,6 @@
 //! Work at intervals: rates and estimates go to the room, its actions are carried out.
 
-use airbound_senders::conference::room::{Constraint, EstimateKind};
+use airbound_senders::conference::room::Constraint;
 use str0m::format::Codec;
 
 use super::*;
@@ -61,6 +61,7 @@ impl Session {
             let told = peer.downlink.fell().filter(|_| peer.feedback == Feedback::Remb);
             let fell = [told, peer.uplink.fell()].into_iter().flatten().any(fell);
             let waits = std::mem::take(&mut peer.fell) || fell || peer.arrivals.full().is_some_and(lately);
+            let waits = waits || peer.waits();
             let lost = std::mem::take(&mut peer.trouble);
             self.room.on_path(when, peer.id, waits || lost);
             if lost && peer.sound.rate() > 0.0 {
@@ -168,7 +169,7 @@ impl Session {
     }
 
     /// The participants who send scalable layers.
-    fn scalable(&self) -> BTreeSet<ClientId> {
+    pub(super) fn scalable(&self) -> BTreeSet<ClientId> {
         self.peers.values().filter(|peer| peer.is_scalable()).map(|peer| peer.id).collect()
     }
 
@@ -339,7 +340,9 @@ impl Session {
             .collect();
         again.into_iter().for_each(|(source, layer)| self.ask_key(source, layer));
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        let wanted = peer.probe.unwrap_or(0.0).max(useful).max(100e3);
+        // A probe would wait, too, and be lost where the queue is full.
+        let wanted = if peer.waits() { 0.0 } else { peer.probe.unwrap_or(0.0).max(useful) };
+        let wanted = wanted.max(100e3);
         let desired = limit.map_or(wanted, |limit| wanted.min(limit.as_bps() as f64));
         if (desired - peer.desired).abs() > peer.desired * 0.1 {
             peer.desired = desired;

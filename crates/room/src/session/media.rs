@@ -6,24 +6,36 @@ use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
 
 use super::*;
 use crate::forward::Arrival;
-use crate::peer::{Meter, Slot};
+use crate::peer::{KEY_INTERVAL, Layer, Meter, Slot};
 use crate::{h264, vp8};
 
-/// Shortest time between two requests for a key frame of one layer.
-const KEY_INTERVAL: Duration = Duration::from_millis(400);
 /// Loudness from which a participant counts as speaking, dBov.
 const SPEECH: i8 = -45;
 /// Bytes around a payload: RTP with extensions, SRTP's tag, UDP, IPv4.
 const HEADERS: usize = 20 + 10 + 28;
 
 impl Session {
+    /// When a key frame that is needed may be asked for.
+    pub(super) fn next_key(&self) -> Option<Instant> {
+        self.peers.values().flat_map(|peer| &peer.layers).filter_map(Layer::asks).min()
+    }
+
+    /// Asks for the key frames that viewers still need.
+    pub(super) fn ask_keys(&mut self) {
+        let layers = self.peers.values_mut().flat_map(|peer| &mut peer.layers);
+        layers.for_each(|layer| layer.needed = false);
+        let viewers: Vec<ClientId> = self.peers.keys().copied().collect();
+        viewers.into_iter().for_each(|id| self.want(id));
+    }
+
     /// Asks the sender of a layer for a key frame, not too often.
     pub(super) fn ask_key(&mut self, source: ClientId, layer: u8) {
         let now = self.now;
         let Some(peer) = self.peers.get_mut(&source) else { return };
         let layer = if peer.is_scalable() { 0 } else { usize::from(layer) };
         let Some(layer) = peer.layers.get_mut(layer) else { return };
-        if layer.asked.is_some_and(|at| now.saturating_duration_since(at) < KEY_INTERVAL) {
+        layer.needed = layer.asked.is_some_and(|at| now.saturating_duration_since(at) < KEY_INTERVAL);
+        if layer.needed {
             return;
         }
         let Some(stream) = layer.stream else { return };

@@ -124,7 +124,16 @@ impl Session {
     pub(super) fn on_scalable(&mut self, id: ClientId, packet: &RtpPacket) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let codec = peer.codec;
-        let Some(read) = Read::of(packet, codec, &mut peer.structure) else { return };
+        let Some(read) = Read::of(packet, codec, &mut peer.structure) else {
+            // Without the structure of a key picture nothing is known of those after it, and no viewer would ask for one.
+            if codec == Codec::Av1
+                && peer.structure.is_none()
+                && peer.layers[0].hears(packet.header.ssrc, packet.timestamp).is_some()
+            {
+                self.ask_key(id, 0);
+            }
+            return;
+        };
         let (part, arrival) = read.part(packet);
         let Some(other) = peer.layers[0].hears(packet.header.ssrc, packet.timestamp) else { return };
         let point = Point::of_frame(part.spatial, part.temporal);

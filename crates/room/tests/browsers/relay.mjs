@@ -1,7 +1,7 @@
 // A browser that reaches the room by TURN alone (Debian's coturn): by the page, and by WHIP with the Link fields of the answer to OPTIONS. Once
-// with a user's password from a file, once with the secret from which the room makes passwords that end.
+// with a user's password from a file, once with the secret from which the room makes passwords that end, once over TLS.
 // usage: node relay.mjs PROGRAM [CHROMIUM]
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -17,7 +17,7 @@ let [log, failed] = ["", 0];
 /** Starts coturn and the room with some of their options; returns the room's address, its token, and both programs. */
 async function start(turnOptions, roomOptions) {
   const turn = spawn("turnserver", [
-    "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${port}`, "--no-tls", "--no-dtls", "--no-cli", "--allow-loopback-peers",
+    "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${port}`, `--tls-listening-port=${port + 1}`, "--no-dtls", "--no-cli", "--allow-loopback-peers",
     "--realm=room", `--pidfile=${folder}/pid`, `--userdb=${folder}/users`, "--log-file=stdout", ...turnOptions,
   ], { stdio: ["ignore", "pipe", "pipe"] });
   for (const pipe of [turn.stdout, turn.stderr]) pipe.on("data", (part) => { log += part; });
@@ -48,20 +48,20 @@ async function pair(connection) {
   return { own: own?.candidateType, by: own?.relayProtocol, other: other?.candidateType, frames, state: connection.connectionState };
 }
 
-async function holds(name, page) {
+async function holds(name, page, by) {
   let seen;
   const until = Date.now() + 30e3;
   do {
     await new Promise((done) => setTimeout(done, 250));
     seen = await page.evaluate(`(${pair})(window.connection)`);
-  } while (!(seen.own === "relay" && seen.by === "tcp" && seen.frames > 25) && Date.now() < until);
-  const right = seen.own === "relay" && seen.by === "tcp" && seen.frames > 25;
+  } while (!(seen.own === "relay" && seen.by === by && seen.frames > 25) && Date.now() < until);
+  const right = seen.own === "relay" && seen.by === by && seen.frames > 25;
   if (!right) failed += 1;
   console.log(`${right ? "held  " : "MISSED"} ${name}: ${JSON.stringify(seen)}`);
 }
 
 /** Joins by the page and by WHIP. */
-async function rows(name, opened, { base, token }) {
+async function rows(name, opened, { base, token }, by) {
   const page = await opened.newPage();
   // The page keeps its connection to itself.
   await page.addInitScript(() => {
@@ -69,7 +69,7 @@ async function rows(name, opened, { base, token }) {
     window.RTCPeerConnection = class extends Plain { constructor(...all) { super(...all); window.connection = this; } };
   });
   await page.goto(`${base}?relay=1&join=camera#${token}`);
-  await holds(`${name}: the page joins by TURN alone`, page);
+  await holds(`${name}: the page joins by TURN alone`, page, by);
   await page.close();
 
   const encoder = await opened.newPage();
@@ -88,22 +88,28 @@ async function rows(name, opened, { base, token }) {
     if (answer.status !== 201 || answer.headers.get("link") !== links) throw new Error(`${answer.status} ${answer.headers.get("link")}`);
     await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   }, token);
-  await holds(`${name}: an encoder of WHIP publishes by TURN alone`, encoder);
+  await holds(`${name}: an encoder of WHIP publishes by TURN alone`, encoder, by);
   await encoder.close();
 }
 
-const args = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-sandbox"];
+// A certificate of its own makes, which a browser would refuse without the option.
+const [certificate, key] = ["certificate", "key"].map((name) => path.join(folder, name));
+execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+  "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], { stdio: "ignore" });
+const args = ["--ignore-certificate-errors", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-sandbox"];
 const opened = await chromium.launch({ executablePath: browser, args });
 const url = `turn:127.0.0.1:${port}?transport=tcp`;
+const over = `turns:127.0.0.1:${port + 1}?transport=tcp`;
 const ways = {
-  "a password of a file": [["--lt-cred-mech", `--user=${user}:${password}`], ["--ice-server", `@${hidden("servers", `${url},${user},${password}\n`)}`]],
-  "a shared secret": [["--use-auth-secret", `--static-auth-secret=${secret}`], ["--ice-server", url, "--turn-secret-file", hidden("secret", `${secret}\n`)]],
+  "a password of a file": ["tcp", ["--lt-cred-mech", "--no-tls", `--user=${user}:${password}`], ["--ice-server", `@${hidden("servers", `${url},${user},${password}\n`)}`]],
+  "a shared secret": ["tcp", ["--use-auth-secret", "--no-tls", `--static-auth-secret=${secret}`], ["--ice-server", url, "--turn-secret-file", hidden("secret", `${secret}\n`)]],
+  "TLS": ["tls", ["--use-auth-secret", `--static-auth-secret=${secret}`, `--cert=${certificate}`, `--pkey=${key}`], ["--ice-server", over, "--turn-secret-file", hidden("secret", `${secret}\n`)]],
 };
 try {
-  for (const [name, [turnOptions, roomOptions]] of Object.entries(ways)) {
+  for (const [name, [by, turnOptions, roomOptions]] of Object.entries(ways)) {
     const started = await start(turnOptions, roomOptions);
     try {
-      await rows(name, opened, started);
+      await rows(name, opened, started, by);
     } finally {
       started.programs.forEach((one) => one.kill());
       await new Promise((done) => setTimeout(done, 1000));

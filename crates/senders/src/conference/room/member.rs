@@ -31,7 +31,7 @@ pub(super) struct Watched {
     pub(super) current: Option<u8>,
     /// Since when a higher layer has fitted.
     fits_since: Option<Instant>,
-    /// The latest upward step.
+    /// The latest upward step that nothing has taken back.
     raised: Option<Instant>,
     /// Number of doublings of the dwell time.
     doubled: u32,
@@ -78,8 +78,11 @@ impl Watched {
             return None;
         }
         if target < self.current {
-            let soon = self.raised.is_some_and(|at| now.since(at) < config.longest_dwell);
-            self.doubled = if soon { (self.doubled + 1).min(MOST_DOUBLED) } else { 0 };
+            // One fall, in however many steps, takes back one rise.
+            if let Some(at) = self.raised.take() {
+                let soon = now.since(at) < config.longest_dwell;
+                self.doubled = if soon { (self.doubled + 1).min(MOST_DOUBLED) } else { 0 };
+            }
             self.lost = self.lost.max(self.current);
             (self.current, self.fits_since, self.returns) = (target, None, false);
             return Some(Step::Lowered);
@@ -192,6 +195,23 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fall_in_many_steps_doubles_the_dwell_time_once() {
+        let config = RoomConfig::default();
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        let mut watched = Watched::new(Viewing { source: ClientId(1), largest: 8, priority: 0 });
+        assert_eq!(watched.follow(Some(8), at(0), &config), Some(Step::Raised));
+        for (ms, target) in [(1000, Some(7)), (1200, Some(5)), (1400, Some(2)), (1600, None)] {
+            assert_eq!(watched.follow(target, at(ms), &config), Some(Step::Lowered));
+        }
+        let mut up = |ms| watched.follow(Some(0), at(ms), &config);
+        assert_eq!((up(2000), up(5900), up(6000)), (None, None, Some(Step::Raised)));
+        // The rise is taken back soon, too.
+        assert_eq!(watched.follow(None, at(7000), &config), Some(Step::Lowered));
+        let mut up = |ms| watched.follow(Some(0), at(ms), &config);
+        assert_eq!((up(8000), up(15_900), up(16_000)), (None, None, Some(Step::Raised)));
+    }
 
     #[test]
     fn what_a_fault_took_away_comes_back_step_by_step_without_a_dwell_time() {
