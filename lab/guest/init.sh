@@ -278,11 +278,14 @@ play) play ;;
 commands) run_commands ;;
 shell)
     load_netfilter
+    # From here on channels vary as the scenario says.
+    airbound lab guest zero || fail "the clock"
     echo "lab: server and sta1, sta2, ... are network namespaces; leave with exit"
     ENV=/lab/profile setsid cttyhack sh
     ;;
 command)
     load_netfilter
+    airbound lab guest zero || fail "the clock"
     echo "lab: command"
     (. /lab/profile; . /lab/command) </dev/null 2>&1
     # The line feed ends an unfinished line of the command's output.
