@@ -49,7 +49,7 @@ if wanted away-station; then acts scan 2; at_access_point away-station 1; fi
 if wanted sleep-ap; then power_save on; at_access_point sleep-ap 1; power_save off; fi
 if wanted weak-station; then examine weak-station ip netns exec sta2 $doctor; fi
 if wanted weak-ap; then at_access_point weak-ap 2; fi
-if wanted contention-1; then load 3 -u -b 20M; at_station contention-1; fi
+if wanted contention-2; then load 3 -u -b 20M; load 4 -u -b 20M; at_station contention-2; fi
 if wanted contention-3; then load 3 -u -b 20M; load 4 -u -b 20M; load 5 -u -b 20M; at_station contention-3; fi
 if wanted contention-tcp; then load 3; load 4; load 5; at_station contention-tcp; fi
 if wanted queue-ap; then load 3 -R; load 4 -R; load 5 -R; at_access_point queue-ap 1; fi
@@ -57,7 +57,7 @@ if wanted queue-station; then load 1 -R; at_station queue-station; fi
 if wanted queue-upload; then load 1; at_station queue-upload; fi
 if wanted wire-loss; then wire netem loss 5%; at_station wire-loss; well; fi
 if wanted wire-jitter; then wire netem delay 40ms 30ms; at_station wire-jitter; well; fi
-if wanted wire-queue; then wire tbf rate 5mbit burst 10kb latency 500ms; load 1 -R; at_station wire-queue; well; fi
+if wanted wire-queue; then wire netem rate 5mbit limit 300; load 1 -R; at_station wire-queue; well; fi
 if wanted wire-ap; then wire netem loss 5%; at_access_point wire-ap 1; well; fi
 if wanted program-stutters; then at_station program-stutters --stutters; fi
 if wanted program-stalls; then

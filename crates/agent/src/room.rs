@@ -92,9 +92,12 @@ pub struct Sums {
     before: Option<Reading>,
 }
 
-/// The airtime of a station's link so far, both directions.
+/// The airtime of a station's link so far, both directions as far as the driver counts them; `None` if it counts neither, though packets
+/// were sent.
 fn airtime(station: &Station) -> Option<Span> {
-    Some(station.transmit_airtime? + station.receive_airtime?)
+    let counted = [station.transmit_airtime, station.receive_airtime].into_iter().flatten();
+    let is_counted = counted.clone().count() > 0 || station.sent_bytes.is_none_or(|bytes| bytes == 0);
+    is_counted.then(|| counted.fold(Span::ZERO, |sum, one| sum + one))
 }
 
 impl Sums {
@@ -328,7 +331,8 @@ mod tests {
         assert_eq!(sums.take(bare), Err("the driver's survey has no busy time of the channel"));
         let mut sums = Sums::default();
         let mut bare = reading(1000, 0, [0, 0], Some(40));
-        bare.stations[0].receive_airtime = None;
+        bare.stations[0].sent_bytes = Some(1000);
+        (bare.stations[0].transmit_airtime, bare.stations[0].receive_airtime) = (None, None);
         sums.take(bare.clone()).expect("the first");
         bare.survey = reading(2000, 0, [0, 0], None).survey;
         assert_eq!(sums.take(bare), Err("the driver counts no airtime of stations"));

@@ -160,7 +160,9 @@ impl Event {
                 segment: u16_at(from, 20),
                 head: bytes(from, 40),
             }))),
-            4 => Some(Self::Tuned { radio: from[1], at: Instant::from_nanos(at), frequency: u16_at(from, 20) }),
+            4 => {
+                Some(Self::Tuned { radio: from[1], at: Instant::from_nanos(at), frequency: u16_at(from, 20) })
+            }
             _ => None,
         }
     }

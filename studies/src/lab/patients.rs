@@ -20,7 +20,7 @@ const PATIENTS: [(&str, Cause); 22] = [
     ("sleep-ap", Cause::Sleep),
     ("weak-station", Cause::WeakSignal),
     ("weak-ap", Cause::WeakSignal),
-    ("contention-1", Cause::Contention),
+    ("contention-2", Cause::Contention),
     ("contention-3", Cause::Contention),
     ("contention-tcp", Cause::Contention),
     ("queue-ap", Cause::Queue),

@@ -204,9 +204,9 @@ pub struct Station {
     pub retries: Option<u32>,
     /// Packets given up.
     pub failed: Option<u32>,
-    /// Airtime of transmissions to it, if the driver registers it.
+    /// Airtime of transmissions to it; `None` before the driver registers some.
     pub transmit_airtime: Option<Span>,
-    /// Airtime of its own transmissions.
+    /// Airtime of its own transmissions; `None` before the driver registers some, which many never do.
     pub receive_airtime: Option<Span>,
     /// Its airtime weight.
     pub airtime_weight: Option<u16>,
@@ -243,8 +243,8 @@ impl Station {
                 info::TX_PACKETS => station.sent_packets = attribute.u32(),
                 info::TX_RETRIES => station.retries = attribute.u32(),
                 info::TX_FAILED => station.failed = attribute.u32(),
-                info::TX_DURATION => station.transmit_airtime = attribute.u64().map(Span::from_micros),
-                info::RX_DURATION => station.receive_airtime = attribute.u64().map(Span::from_micros),
+                info::TX_DURATION => station.transmit_airtime = airtime(attribute.u64()),
+                info::RX_DURATION => station.receive_airtime = airtime(attribute.u64()),
                 info::AIRTIME_WEIGHT => station.airtime_weight = attribute.u16(),
                 info::STA_FLAGS => {
                     let mask = attribute.u32().unwrap_or(0);
@@ -281,6 +281,11 @@ pub(crate) fn address(attributes: Attributes<'_>) -> Option<MacAddress> {
     MacAddress::from_slice(attributes.find(attribute::MAC)?.value)
 }
 
+/// A counted airtime. mac80211 fills in 0 for a direction that the driver does not register (`sta_set_sinfo`).
+fn airtime(micros: Option<u64>) -> Option<Span> {
+    micros.filter(|micros| *micros > 0).map(Span::from_micros)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +307,8 @@ mod tests {
             builder.put_u32(kind, number + 1);
         }
         builder.put(info::TX_BYTES64, &u64::from(number).to_ne_bytes());
+        builder.put(info::TX_DURATION, &u64::from(number).to_ne_bytes());
+        builder.put(info::RX_DURATION, &0_u64.to_ne_bytes());
         builder.put_u8(info::SIGNAL, 200);
         let rate = builder.nest(info::TX_BITRATE);
         builder.put_u32(rate::BITRATE32, 8667);
@@ -340,6 +347,8 @@ mod tests {
         assert_eq!((stations[777].sent_bytes, stations[777].tids.len()), (Some(777), 17));
         // Where there is no counter of 64 bits, that of 32 counts.
         assert_eq!((stations[777].received_bytes, stations[777].received_packets), (Some(778), Some(778)));
+        assert_eq!(stations[777].transmit_airtime, Some(Span::from_micros(777)));
+        assert_eq!((stations[777].receive_airtime, stations[0].transmit_airtime), (None, None));
         assert_eq!(stations[0].transmit_rate.map(|rate| rate.rate), Some(BitRate::from_kbps(866_700)));
     }
 }

@@ -1,9 +1,9 @@
 //! The cause: the first of the rules that holds, from what is known best to what is inferred.
 
-use super::figures::{FEWEST, Figures, HALF, SICK, WEAK};
+use super::figures::{Figures, HALF, SICK, WEAK};
 use super::series::share;
 use super::words::words;
-use super::{Cause, Diagnosis, Observations, Side};
+use super::{Cause, Diagnosis, FEWEST, Observations, Side};
 
 /// Times as many of the sparse probes as of the dense ones are delayed by sleep; of the far ones as of the near ones by a wire.
 const MORE_OFTEN: f64 = 3.0;

@@ -3,13 +3,11 @@
 use airbound_units::{Instant, Span};
 
 use super::series::{Episode, LATE, Series, is_late, share};
-use super::{Counters, DENSE, Observations, Probe};
+use super::{Counters, DENSE, FEWEST, Observations, Probe};
 use crate::stream::Absence;
 
-/// Share of late probes from which on a link is not healthy: more than one frame in a hundred,
+/// Share of late probes from which on a link is not healthy: more than one frame in a hundred.
 pub(super) const SICK: f64 = 0.01;
-/// and more than single ones.
-pub(super) const FEWEST: usize = 3;
 /// Half: of late probes, for a cause that explains them; of the time, for a channel whose waiting (load / (1 - load), M/M/1) is as long as a
 /// frame itself.
 pub(super) const HALF: f64 = 0.5;

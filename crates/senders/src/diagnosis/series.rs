@@ -2,8 +2,7 @@
 
 use airbound_units::{Instant, Span};
 
-use super::figures::FEWEST;
-use super::{Probe, SPARSE};
+use super::{FEWEST, Probe, SPARSE};
 use crate::stream::{Absence, Absences};
 
 /// A probe is late from one frame of a display of 60 Hz on.
