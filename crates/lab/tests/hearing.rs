@@ -48,8 +48,13 @@ fn beacon(cookie: u32, at: Instant) -> Event {
     Event::Frame(Box::new(Frame { beacon: true, no_ack: true, aggregates: false, queue: 0, head, ..one }))
 }
 
-/// The receivers and powers of the deliveries, and the tries and fate of the frame.
-fn fate(medium: &mut Medium, until: u64) -> (Vec<(u64, i8)>, Vec<(u8, bool)>) {
+/// Receivers and power of a delivery.
+type Heard = (u64, i8);
+/// Tries of a frame, and whether it was acknowledged.
+type Done = (u8, bool);
+
+/// What became of the frames.
+fn fate(medium: &mut Medium, until: u64) -> (Vec<Heard>, Vec<Done>) {
     medium.advance(us(until));
     let (mut heard, mut done) = (Vec::new(), Vec::new());
     for command in medium.take_commands() {

@@ -103,7 +103,7 @@ impl AbsenceDetector {
 
 impl Absences {
     /// Number of absences that a period is made of.
-    pub const KEPT: usize = 6;
+    pub(crate) const KEPT: usize = 6;
 
     /// Adds an absence, which began after those before it.
     pub fn add(&mut self, begin: Instant, length: Span) {
