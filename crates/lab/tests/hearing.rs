@@ -53,7 +53,7 @@ type Heard = (u64, i8);
 /// Tries of a frame, and whether it was acknowledged.
 type Done = (u8, bool);
 
-/// What became of the frames.
+/// Advances the medium, and lists deliveries and completions.
 fn fate(medium: &mut Medium, until: u64) -> (Vec<Heard>, Vec<Done>) {
     medium.advance(us(until));
     let (mut heard, mut done) = (Vec::new(), Vec::new());

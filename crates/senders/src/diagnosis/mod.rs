@@ -40,7 +40,7 @@ const DENSE: Span = Span::from_millis(10);
 const SPARSE: Span = Span::from_millis(1100);
 /// Share of the time in which probes are sparse, at the end: three of the near target in 10 s.
 const SPARSE_SHARE: f64 = 1.0 / 3.0;
-/// What was seen so often was not seen by chance: late probes, absences.
+/// Number of late probes, or of absences, that chance does not show.
 const FEWEST: usize = 3;
 
 /// One time of sending.
