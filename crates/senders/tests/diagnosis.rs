@@ -118,6 +118,33 @@ fn a_period_is_named_with_its_length() {
 }
 
 #[test]
+fn eight_absences_show_a_period_though_all_is_lost_in_them() {
+    let away = |ms: f64| (ms % 2404.0 >= 268.0).then_some(2.0);
+    let found = says(&with(probed(away, away), counted(-50.0, 0.4, 0.1, 0.1)), Cause::Away);
+    assert!(
+        found.sentence.starts_with("A radio leaves the channel every 2404 ms for "),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn losses_that_this_end_did_not_retry_are_said_as_such() {
+    let lossy = |ms: f64| now_and_then(50)(ms).filter(|delay| *delay < 40.0);
+    let found = says(&with(probed(lossy, lossy), counted(-50.0, 0.02, 0.1, 0.1)), Cause::Retries);
+    assert!(found.sentence.starts_with("The air loses "), "{}", found.sentence);
+    // Held in three absences, with a few losses: the way was closed.
+    let closed =
+        |ms: f64| match [1000.0, 4500.0, 13_700.0].iter().find(|begin| (0.0..200.0).contains(&(ms - *begin)))
+        {
+            Some(begin) if ms - begin >= 90.0 => Some(2.0 + begin + 200.0 - ms),
+            Some(_) => None,
+            None => Some(2.0),
+        };
+    says(&with(probed(closed, closed), counted(-50.0, 0.02, 0.1, 0.02)), Cause::Away);
+}
+
+#[test]
 fn counters_tell_causes_of_the_air_apart() {
     let late = || probed(now_and_then(20), now_and_then(20));
     says(&with(late(), counted(-50.0, 0.1, 0.8, 0.1)), Cause::Contention);

@@ -69,7 +69,7 @@ fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
             figures.retries.unwrap_or(0.0)
         ),
         Cause::Retries if figures.retries.is_none_or(|retries| retries < figures.most_retries()) => format!(
-            "The air loses {} of the probes at a good signal, and no queue drops them; {late} were late.",
+            "The air loses {} of the probes at a good signal, without a queue; {late} were late.",
             percent(share(figures.near.lost(), figures.near.delays.len()))
         ),
         Cause::Retries => format!(
