@@ -136,13 +136,13 @@ impl Demonstration {
 }
 
 /// Seconds of a run say less than its full length: a first look judges each aim but that of the cost with a quarter of slack, the
-/// simulator beside the agent with as much again, and shows it.
+/// simulator beside the agent 20 points wider, and shows it.
 #[must_use]
 pub fn first_look(row: ValidationRow) -> ValidationRow {
     const SLACK: f64 = 1.25;
-    // Two short runs are compared. Medians of three like TCP flows differ by 8 % within one, and move by 6 points with the agent's build;
-    // goodput of the same rows lay 13.0 and 15.4 % apart in two builds of one source.
-    const APART: f64 = 2.0;
+    // Two short runs are compared. A run is a draw of its program's bytes: goodput of three like TCP flows lay 13 to 24 % below the
+    // simulator's in four draws of 4 s, and within 10 % in those of 10 s.
+    const APART: f64 = 0.2;
     let (Some(aim), Some(tolerance)) = (row.reference, row.tolerance) else { return row };
     if row.metric == COST {
         return ValidationRow::judged(row.id, row.metric, row.unit, None, row.measured, None, row.note);
@@ -150,7 +150,7 @@ pub fn first_look(row: ValidationRow) -> ValidationRow {
     let (eased, tolerance) = match tolerance {
         Tolerance::AtLeast => (aim / SLACK, tolerance),
         Tolerance::AtMost => (aim * SLACK, tolerance),
-        Tolerance::Relative(share) => (aim, Tolerance::Relative(share * APART)),
+        Tolerance::Relative(share) => (aim, Tolerance::Relative(share + APART)),
         Tolerance::Absolute(_) | Tolerance::Factor(_) | Tolerance::Range(..) => return row,
     };
     let note = format!("aim {aim}, with slack for a short run; {}", row.note);
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(judge((8.0, Tolerance::AtMost), 10.1), Some(false));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 4.1), Some(true));
         assert_eq!(judge((5.0, Tolerance::AtLeast), 3.9), Some(false));
-        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 11.9), Some(true));
-        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 12.1), Some(false));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 12.9), Some(true));
+        assert_eq!(judge((10.0, Tolerance::Relative(0.1)), 13.1), Some(false));
     }
 }
