@@ -325,8 +325,8 @@ impl Answer {
             _ => format!("content-type: {}\r\ncontent-length: {}\r\n", self.kind, self.body.len()),
         };
         let head = format!("HTTP/1.1 {} {reason}\r\n{length}{more}{HEADERS}\r\n", self.status);
-        connection.write_all(head.as_bytes())?;
-        if only_head { Ok(()) } else { connection.write_all(&self.body) }
+        let body = if only_head { &[] } else { self.body.as_slice() };
+        connection.write_all(&[head.as_bytes(), body].concat())
     }
 }
 
