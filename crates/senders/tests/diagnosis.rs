@@ -99,6 +99,26 @@ fn late_probes_in_scans_are_those_of_scans() {
     says(&seen, Cause::Away);
 }
 
+/// Fades delay more probes than two scans do; a scan of the own channel delays none.
+#[test]
+fn scans_are_named_beside_fades() {
+    let scan = |ms: f64| {
+        [3000.0, 12_000.0].iter().map(|begin| begin + 185.0 - ms).find(|left| (0.0..185.0).contains(left))
+    };
+    let waits = |ms: f64| scan(ms).map_or_else(|| now_and_then(25)(ms), |left| Some(2.0 + left));
+    let scans = vec![(at(3.0), at(3.185)), (at(12.0), at(12.185))];
+    let seen = Observations { scans: scans.clone(), ..swinging(probed(waits, waits), 3.0, 0.2) };
+    let found = says(&seen, Cause::Scan);
+    assert!(found.sentence.contains("of the probes that were sent meanwhile"), "{}", found.sentence);
+    says(
+        &Observations { scans: scans.clone(), ..swinging(probed(now_and_then(25), quick), 3.0, 0.2) },
+        Cause::Healthy,
+    );
+    // Where as many are late all the time, the scans are not the reason.
+    let always = probed(now_and_then(1), quick);
+    says(&Observations { scans, ..with(always, counted(-50.0, 0.1, 0.8, 0.1)) }, Cause::Contention);
+}
+
 #[test]
 fn who_sleeps_waits_after_a_pause_only() {
     let sleeps = |ms: f64| Some(if ms > 20_000.0 { 2.0 + 102.4 - ms % 102.4 } else { 2.0 });
@@ -109,6 +129,23 @@ fn who_sleeps_waits_after_a_pause_only() {
     // A station that an access point probes stays asleep: all wait for the beacons.
     let asleep = |ms: f64| Some(2.0 + 102.4 - ms % 102.4);
     says(&Observations { side: Side::AccessPoint, power_save: None, ..probed(asleep, quick) }, Cause::Sleep);
+}
+
+/// A request triggers a service period (U-APSD), which the answer of the gateway reaches, and that of a far host does not: it waits for a
+/// beacon, or for the next request.
+#[test]
+fn a_radio_that_sleeps_before_the_far_answer_comes_sleeps() {
+    let until_beacon = |ms: f64| 102.4 - (ms + 20.0) % 102.4;
+    let far = move |ms: f64| Some(if ms > 20_000.0 { 20.0 + until_beacon(ms) } else { 20.0 });
+    let found = says(&probed(quick, far), Cause::Sleep);
+    assert!(found.sentence.starts_with("A radio sleeps: "), "{}", found.sentence);
+    let seen = Observations { power_save: Some(false), ..probed(quick, far) };
+    assert_ne!(diagnose(&seen).cause, Cause::Sleep);
+    // An access point has no radio on its far way; a far link that wakes after a pause knows no beacons; a wire that delays all the time.
+    let seen = Observations { side: Side::AccessPoint, power_save: None, ..probed(quick, far) };
+    assert_ne!(diagnose(&seen).cause, Cause::Sleep);
+    says(&probed(quick, |ms| Some(if ms > 20_000.0 { 80.0 } else { 20.0 })), Cause::Healthy);
+    says(&probed(quick, |ms| Some(if ms < 100.0 { 20.0 } else { 20.0 + until_beacon(ms) })), Cause::Wire);
 }
 
 #[test]
@@ -229,6 +266,14 @@ fn a_machine_that_stalls_blames_no_network() {
     seen.stalls = (0..15).map(|number| (at(2.0 * f64::from(number)), stall)).collect();
     let found = says(&seen, Cause::Program);
     assert!(found.sentence.contains("120 ms"), "{}", found.sentence);
+    // Seldom closed by the air besides: the larger share of the time is felt. A few stalls are not.
+    let closed = |ms: f64| {
+        let left = [1000.0, 4500.0, 13_700.0].iter().map(|begin| begin + 100.0 - ms);
+        Some(2.0 + left.filter(|left| (0.0..100.0).contains(left)).sum::<f64>())
+    };
+    let stalls = |count: u32| (0..count).map(|number| (at(0.4 + f64::from(number)), stall)).collect();
+    says(&Observations { stalls: stalls(29), ..probed(closed, closed) }, Cause::Program);
+    says(&Observations { stalls: stalls(1), ..probed(closed, closed) }, Cause::Away);
     let well = probed(quick, quick);
     says(&Observations { unread: 3, ..well.clone() }, Cause::Program);
     says(&Observations { stutters: true, ..well }, Cause::Program);

@@ -1,6 +1,6 @@
 //! The cause: the first of the rules that holds, from what is known best to what is inferred.
 
-use super::figures::{Figures, HALF, SICK, WEAK};
+use super::figures::{FADED, Figures, HALF, SICK, WEAK};
 use super::series::share;
 use super::words::words;
 use super::{Cause, Diagnosis, FEWEST, Observations, Side};
@@ -25,17 +25,17 @@ impl Figures {
     fn cause(&self, seen: &Observations) -> Cause {
         let near = self.near.late();
         // A scan is short and rare, and known as such.
-        if near >= FEWEST && self.in_scans >= HALF {
+        if near >= FEWEST && self.in_scans >= HALF || self.is_scanned() {
             return Cause::Scan;
         }
-        let (dense, sparse) = self.asleep;
-        let may_sleep = seen.side == Side::AccessPoint || seen.power_save != Some(false);
-        // Dense probes keep a radio awake that they come from, and one that stays awake for a while after a frame.
-        let waits = sparse >= MORE_OFTEN * dense || self.on_beacons >= ON_BEACONS;
-        if may_sleep && sparse >= HALF && waits {
+        if self.sleeps(seen) {
             return Cause::Sleep;
         }
         let late = self.near.late_share();
+        // Shares of the time in which a frame comes late: the largest is felt.
+        if self.stalled >= STALLED.max(late).max(self.beyond) {
+            return Cause::Program;
+        }
         let is_busy =
             self.own.is_some_and(|own| own >= HALF) || self.others.is_some_and(|others| others >= HALF);
         let is_beyond = self.beyond_count >= FEWEST && self.beyond >= SICK;
@@ -60,6 +60,26 @@ impl Figures {
             return Cause::Program;
         }
         Cause::Healthy
+    }
+
+    /// Whether scans delay, beside no more than the usual fades, which may be late more often in all: a radio on another channel answers none
+    /// of what is sent meanwhile, but in the last frame's time, and one that scans its own channel all of it.
+    fn is_scanned(&self) -> bool {
+        let (inside, outside) = self.scanned;
+        inside >= HALF && outside < FADED
+    }
+
+    /// Whether a radio sleeps. Dense probes keep one awake that they come from, and one that stays awake for a while after a frame.
+    fn sleeps(&self, seen: &Observations) -> bool {
+        if seen.side != Side::AccessPoint && seen.power_save == Some(false) {
+            return false;
+        }
+        let is_rested = |(dense, sparse): (f64, f64)| sparse >= HALF && sparse >= MORE_OFTEN * dense;
+        let is_near = is_rested(self.asleep) || self.asleep.1 >= HALF && self.on_beacons >= ON_BEACONS;
+        // A station's request wakes its radio (U-APSD) for as long as the near answer takes, not the far one. Beyond the gateway others wait
+        // after a pause, too, but not for the beacons.
+        let is_far = seen.side == Side::Station && is_rested(self.far_asleep);
+        is_near || is_far && self.far_on_beacons >= ON_BEACONS
     }
 
     /// The cause of late probes on the Wi-Fi link that neither scan nor sleep explains; `Healthy` for the usual fading.

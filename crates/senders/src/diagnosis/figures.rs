@@ -23,7 +23,7 @@ pub(super) const SWING: f64 = 2.0;
 /// Readings from which on their deviation says something.
 const READINGS: usize = 10;
 /// Share of late probes below which fading is the usual one of a good link: that of [`WEAK`].
-const FADED: f64 = 0.1;
+pub(super) const FADED: f64 = 0.1;
 /// Late probes that waited for one moment, from which on the way was closed: fades let single frames through.
 const CLOSED: f64 = 2.0 / 3.0;
 /// Before and after a scan a radio tells its peer, and what waited is sent.
@@ -40,10 +40,16 @@ pub(super) struct Figures {
     pub(super) far: Series,
     /// Late near probes in a scan, as a share of all late ones.
     pub(super) in_scans: f64,
+    /// Late near probes of those that were sent in scans, and of those that were sent at other times.
+    pub(super) scanned: (f64, f64),
     /// Dense and sparse near probes that are later than sleep allows.
     pub(super) asleep: (f64, f64),
+    /// The same of far ones: a request of an idle radio wakes it, and the near answer comes before it sleeps again.
+    pub(super) far_asleep: (f64, f64),
     /// Concentration of delayed arrivals on the beacons.
     pub(super) on_beacons: f64,
+    /// The same of far probes after a pause.
+    pub(super) far_on_beacons: f64,
     pub(super) episodes: Vec<Episode>,
     /// Late near probes in episodes that were held.
     pub(super) held: f64,
@@ -82,7 +88,6 @@ impl Figures {
             seen.scans.iter().any(|(begin, end)| *sent <= *end + AROUND && *begin <= arrived + AROUND)
         });
         let in_scans = share(in_scans.count(), late.len());
-        let (dense, sparse, sparse_count) = near.beyond(ASLEEP);
         let episodes = near.episodes();
         let held = episodes.iter().filter(|episode| episode.is_held).map(|episode| episode.probes).sum();
         let held = share(held, episodes.iter().map(|episode| episode.probes).sum());
@@ -94,8 +99,11 @@ impl Figures {
         let signals: Vec<f64> = signals.filter(|signal| signal.is_finite()).collect();
         Self {
             in_scans,
-            on_beacons: near.on_beacons(ASLEEP),
-            asleep: if sparse_count >= FEWEST { (dense, sparse) } else { (0.0, 0.0) },
+            scanned: scanned(&near, &seen.scans),
+            on_beacons: near.on_beacons(ASLEEP, false),
+            far_on_beacons: far.on_beacons(ASLEEP, true),
+            asleep: near.beyond(ASLEEP),
+            far_asleep: far.beyond(ASLEEP),
             held,
             period: Series::period(&episodes),
             episodes,
@@ -139,6 +147,21 @@ impl Figures {
             && self.standing < HALF
             && self.retries.is_none_or(|retries| retries < HALF)
     }
+}
+
+/// Shares of late probes, of those sent in scans and of those sent at other times; none if few are late in scans.
+fn scanned(near: &Series, scans: &[(Instant, Instant)]) -> (f64, f64) {
+    let is_within = |sent: Instant, around: Span| {
+        scans.iter().any(|(begin, end)| *begin <= sent + around && sent <= *end + around)
+    };
+    let late = |is_sent: &dyn Fn(Instant) -> bool| {
+        let probes: Vec<_> = near.delays.iter().filter(|(sent, _)| is_sent(*sent)).collect();
+        let late = probes.iter().filter(|(_, delay)| is_late(*delay)).count();
+        (late, share(late, probes.len()))
+    };
+    let (count, inside) = late(&|sent| is_within(sent, Span::ZERO));
+    let (_, outside) = late(&|sent| !is_within(sent, AROUND));
+    if count >= FEWEST { (inside, outside) } else { (0.0, 0.0) }
 }
 
 /// Number and share of late far probes whose near ones, sent within the distance of dense ones, are not late.

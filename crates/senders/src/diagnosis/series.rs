@@ -112,9 +112,9 @@ impl Series {
         (sum > 0.0).then(|| 60.0 * answered.len() as f64 / sum)
     }
 
-    /// Share of dense probes that are lost or later than `limit`, of sparse ones that are later and not lost, and the number of these: who
-    /// sleeps loses nothing.
-    pub(super) fn beyond(&self, limit: Span) -> (f64, f64, usize) {
+    /// Share of dense probes that are lost or later than `limit`, and of sparse ones that are later and not lost: who sleeps loses nothing.
+    /// None of a few.
+    pub(super) fn beyond(&self, limit: Span) -> (f64, f64) {
         let mut counts = [(0_usize, 0_usize); 2];
         for ((_, delay), distance) in self.delays.iter().zip(&self.distances) {
             let is_apart = *distance >= APART;
@@ -122,7 +122,10 @@ impl Series {
             *late += usize::from(delay.map_or(!is_apart, |delay| delay > limit));
             *all += 1;
         }
-        (share(counts[0].0, counts[0].1), share(counts[1].0, counts[1].1), counts[1].1)
+        if counts[1].1 < FEWEST {
+            return (0.0, 0.0);
+        }
+        (share(counts[0].0, counts[0].1), share(counts[1].0, counts[1].1))
     }
 
     /// Episodes among dense probes.
@@ -160,10 +163,14 @@ impl Series {
         looks.into_iter().flatten().last().filter(|_| is_steady)
     }
 
-    /// Whether what was delayed by more than `limit` arrived at one phase of the beacons: length of the mean of unit vectors, 0 to 1.
-    pub(super) fn on_beacons(&self, limit: Span) -> f64 {
-        let held =
-            self.delays.iter().filter_map(|(sent, delay)| (*delay)?.gt(&limit).then_some((*sent, (*delay)?)));
+    /// Whether what was delayed by more than `limit`, all of it or sparse ones, arrived at one phase of the beacons: length of the mean of
+    /// unit vectors, 0 to 1.
+    pub(super) fn on_beacons(&self, limit: Span, is_sparse: bool) -> f64 {
+        let all = self.delays.iter().zip(&self.distances);
+        let held = all.filter_map(|((sent, delay), distance)| {
+            let delay = (*delay)?;
+            (delay > limit && (!is_sparse || *distance >= APART)).then_some((*sent, delay))
+        });
         let (mut sum, mut count) = ((0.0, 0.0), 0);
         for (sent, delay) in held {
             let into = (sent + delay).as_nanos() % BEACONS.as_nanos();

@@ -41,13 +41,17 @@ fn sentence(cause: Cause, figures: &Figures, seen: &Observations) -> String {
             format!("No fault: {late} of the probes were late, as the signal fades by {swing:.0} dB.")
         }
         Cause::Healthy => format!("Nothing is wrong: {late} of the probes to the near end were late."),
+        Cause::Scan if figures.in_scans < HALF => format!(
+            "The radio scans: {} of the probes that were sent meanwhile were late.",
+            percent(figures.scanned.0)
+        ),
         Cause::Scan => {
             format!("The radio scans: {} of all late probes fell into scans.", percent(figures.in_scans))
         }
         Cause::Sleep => {
             format!(
                 "A radio sleeps: {} of the probes after a pause waited for it.",
-                percent(figures.asleep.1)
+                percent(figures.asleep.1.max(figures.far_asleep.1))
             )
         }
         Cause::Away => match figures.period {
@@ -203,9 +207,19 @@ fn evidence(cause: Cause, figures: &Figures, seen: &Observations) -> Vec<Evidenc
         );
     }
     row("late probes in scans", percent(figures.in_scans), percent(HALF));
-    let (dense, sparse) = figures.asleep;
-    row("late after a pause, else", format!("{}, {}", percent(sparse), percent(dense)), percent(HALF));
-    row("delayed arrivals on the beacons", percent(figures.on_beacons), String::new());
+    let (inside, outside) = figures.scanned;
+    row(
+        "late of those sent in scans, else",
+        format!("{}, {}", percent(inside), percent(outside)),
+        percent(HALF),
+    );
+    for (name, (dense, sparse), on_beacons) in
+        [("near", figures.asleep, figures.on_beacons), ("far", figures.far_asleep, figures.far_on_beacons)]
+    {
+        let shares = format!("{}, {}", percent(sparse), percent(dense));
+        row(&format!("late after a pause, else, {name}"), shares, percent(HALF));
+        row(&format!("delayed arrivals on the beacons, {name}"), percent(on_beacons), String::new());
+    }
     if let Some(is_on) = seen.power_save {
         row("power save", (if is_on { "on" } else { "off" }).to_owned(), String::new());
     }
