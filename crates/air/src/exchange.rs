@@ -67,6 +67,8 @@ struct RateFacts {
     ack: Span,
     protection: Span,
     response: Rate,
+    /// Place of the facts of the response's rate, once they are known.
+    answered: Option<usize>,
 }
 
 /// Durations and error curves of the rates in use.
@@ -243,11 +245,22 @@ impl Phy {
                     ack: control.ack_for(rate),
                     protection: control.protection_for(rate),
                     response: control.band.legacy(control.rate_for(rate)),
+                    answered: None,
                 });
                 self.rates.len() - 1
             });
         }
         self.last
+    }
+
+    /// The place of the facts of the response to a rate. The last rate stays: the next question is of it.
+    fn answer_of(&mut self, index: usize) -> usize {
+        self.rates[index].answered.unwrap_or_else(|| {
+            let place = self.facts(self.rates[index].response);
+            self.last = index;
+            self.rates[index].answered = Some(place);
+            place
+        })
     }
 
     /// The error curve of a rate, by its place.
@@ -307,7 +320,7 @@ impl Phy {
             (Loss::Share(share), _) => draws.unit() < share,
             (Loss::Signal, LinkQuality::Snr(snr)) => {
                 let index = self.facts(rate);
-                let control = self.facts(self.rates[index].response);
+                let control = self.answer_of(index);
                 let success = self.errors(control).mpdu_success(snr, size);
                 snr < self.config.detection || draws.unit() >= success
             }
@@ -360,8 +373,7 @@ impl Phy {
             Answer::BlockAck => Some(control_frames::BLOCK_ACK),
         };
         if let Some(answer) = answer {
-            let response = self.rates[index].response;
-            let answered = self.facts(response);
+            let answered = self.answer_of(index);
             if draws.unit() >= self.errors(answered).mpdu_success(snr, answer) {
                 // The response is lost, so that no MPDU is acknowledged. The data counts as lost, too (see the model's limits in
                 // docs/understand/simulator.md).

@@ -3,7 +3,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 
-use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use etherparse::err::Layer;
+use etherparse::{IpNumber, LaxNetSlice, LaxSlicedPacket};
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError};
 
 use super::{Content, FormatError, Measured};
@@ -14,6 +15,8 @@ const MOST_CONVERSATIONS: usize = 10_000;
 const MOST_PACKETS: usize = 5_000_000;
 /// Packets of a conversation below which it is none.
 const FEW: usize = 10;
+/// Bytes of a frame that hold its ports: link header of up to 22 (with two VLAN tags), IPv4 of up to 60 or IPv6 with an extension, ports of 4.
+const ENOUGH: u32 = 96;
 
 /// One end of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +79,10 @@ struct Interface {
 struct Found {
     conversations: BTreeMap<(Transport, [End; 2]), [Packets; 2]>,
     packets: usize,
+    /// Packets of the file so far, and those that were cut before their ports: how many, the first one's number and bytes.
+    seen: usize,
+    cut: usize,
+    first_cut: Option<(usize, usize)>,
     /// Time of the file's first packet in s, and how much earlier one behind it was, since several interfaces may stand out of order.
     begin: Option<f64>,
     earlier: f64,
@@ -159,11 +166,17 @@ impl Found {
         data: &[u8],
         original: u32,
     ) -> Result<(), FormatError> {
+        self.seen += 1;
         let Ok(packet) = sliced(linktype, data) else {
             self.unknown = Some(linktype);
             return Ok(());
         };
-        let Some((ends, transport, length)) = packet.and_then(|packet| ends(&packet, data, original)) else {
+        let Some((ends, transport, length)) = packet.as_ref().and_then(|packet| ends(packet, data, original))
+        else {
+            if data.len() < original as usize && packet.as_ref().is_none_or(lacks_ports) {
+                self.cut += 1;
+                self.first_cut.get_or_insert((self.seen, data.len()));
+            }
             return Ok(());
         };
         self.packets += 1;
@@ -205,12 +218,26 @@ impl Found {
             };
             return Err(FormatError::new(format!("its type of link is {number}; {why}")));
         }
+        if let (true, Some((number, bytes))) = (conversations.is_empty(), self.first_cut) {
+            return Err(FormatError::new(format!(
+                "packet {number} was cut to {bytes} bytes, before its ports, as were {} of {} packets; \
+                 a snaplen of {ENOUGH} bytes is enough (tcpdump -s {ENOUGH})",
+                self.cut, self.seen
+            )));
+        }
         if conversations.is_empty() {
             return Err(FormatError::new(format!(
                 "there is no conversation over UDP or TCP of {FEW} packets"
             )));
         }
-        Ok(Measured { tool: tool.to_owned(), content: Content::Packets(conversations) })
+        let left_out = self.first_cut.map(|(number, bytes)| {
+            format!(
+                "left out: {} packets cut before their ports, the first is packet {number} with {bytes} bytes \
+                 (a snaplen of {ENOUGH} is enough)",
+                self.cut
+            )
+        });
+        Ok(Measured { tool: tool.to_owned(), content: Content::Packets(conversations), left_out })
     }
 }
 
@@ -253,11 +280,24 @@ fn ends(packet: &LaxSlicedPacket<'_>, data: &[u8], original: u32) -> Option<([En
         }
         LaxNetSlice::Arp(_) => return None,
     };
-    let (transport, from, to) = match packet.transport.as_ref()? {
-        TransportSlice::Udp(udp) => (Transport::Udp, udp.source_port(), udp.destination_port()),
-        TransportSlice::Tcp(tcp) => (Transport::Tcp, tcp.source_port(), tcp.destination_port()),
+    let payload = packet.ip_payload().filter(|payload| !payload.fragmented)?;
+    let transport = match payload.ip_number {
+        IpNumber::UDP => Transport::Udp,
+        IpNumber::TCP => Transport::Tcp,
         _ => return None,
     };
+    // Both headers begin with the ports: what is behind them may be cut.
+    let [from, to] = [0, 2].map(|place| {
+        let bytes = payload.payload.get(place..)?.first_chunk::<2>()?;
+        Some(u16::from_be_bytes(*bytes))
+    });
+    let (from, to) = (from?, to?);
     let ends = [End { address: source, port: from }, End { address: destination, port: to }];
     Some((ends, transport, length))
+}
+
+/// Whether a packet without ports would have some, had it been captured whole.
+fn lacks_ports(packet: &LaxSlicedPacket<'_>) -> bool {
+    let layer = packet.stop_err.as_ref().map(|(_, layer)| layer);
+    layer.is_some_and(|layer| !matches!(layer, Layer::Arp | Layer::Icmpv4 | Layer::Icmpv6 | Layer::Igmp))
 }

@@ -122,10 +122,21 @@ fn of_path(measured: &Measured, path: &Path, name: &str) -> Draft {
                 );
             }
         }
-        None => text.push_str(
-            "\n# The file has no traffic: a call beside a download is an example.\n[[flow]]\nname = \"call\"\nkind = \"cbr\"\nstation = \"client\"\nrate = \"1 Mbit/s\"\nsize = \"1100 B\"\n\
-             \n[[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"client\"\n",
-        ),
+        None => {
+            let (beside, upload) = if path.both_ways {
+                (
+                    "a download and an upload, as measured,",
+                    "\n[[flow]]\nname = \"upload\"\nkind = \"tcp\"\nstation = \"client\"\ndirection = \"up\"\n",
+                )
+            } else {
+                ("a download", "")
+            };
+            let _ = write!(
+                text,
+                "\n# The file has no traffic: a call beside {beside} is an example.\n[[flow]]\nname = \"call\"\nkind = \"cbr\"\nstation = \"client\"\nrate = \"1 Mbit/s\"\nsize = \"1100 B\"\n\
+                 \n[[flow]]\nname = \"download\"\nkind = \"tcp\"\nstation = \"client\"\n{upload}"
+            );
+        }
     }
     Draft { verdict: format!("{name}: {said}."), scenario: text, files }
 }
@@ -215,7 +226,7 @@ fn of_packets(
         measured.tool,
         its.len(),
         bytes as f64 / 1e6
-    );
+    ) + &measured.left_out.as_ref().map_or_else(String::new, |clause| format!("; {clause}"));
     let focus = focus.ok_or_else(none)?;
     let mut text = head(
         name,

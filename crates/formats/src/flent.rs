@@ -22,24 +22,31 @@ struct Metadata {
     flent_version: Option<String>,
 }
 
-/// Series of rates in Mbit/s, the best first: sums before single streams, what the user receives before what it sends.
-const RATES: [&str; 8] = [
-    "TCP download sum",
-    "TCP download",
-    "TCP totals",
-    "TCP upload sum",
-    "TCP upload",
-    "TCP download BE",
-    "TCP download::1",
-    "TCP upload::1",
-];
+/// Series of rates in Mbit/s of a direction, the best first: sums before single streams.
+const RATES: [&str; 4] = [" sum", "", " BE", "::1"];
 
 pub(super) fn read(data: &Data) -> Result<Measured, FormatError> {
     let series = |name: &str| -> Vec<(f64, f64)> {
         let values = data.results.get(name).into_iter().flatten();
         data.x_values.iter().zip(values).filter_map(|(at, value)| Some((*at, (*value)?))).collect()
     };
-    let link = RATES.iter().find_map(|name| Link::of(name, &series(name)));
+    // The first series of a direction that carried something.
+    let direction = |direction: &str| {
+        RATES.iter().find_map(|part| {
+            let name = format!("TCP {direction}{part}");
+            Link::of(&name, &series(&name)).map(|link| (name, link))
+        })
+    };
+    let (link, both_ways) = match (direction("download"), direction("upload")) {
+        (Some((down, _)), Some((up, _))) => {
+            let values = |name: &str| data.results.get(name).into_iter().flatten().copied();
+            let pairs = data.x_values.iter().zip(values(&down).zip(values(&up)));
+            let sums: Vec<_> = pairs.filter_map(|(at, (down, up))| Some((*at, down? + up?))).collect();
+            (Link::of(&format!("{down} and {}", up.trim_start_matches("TCP ")), &sums), true)
+        }
+        (Some((_, link)), None) | (None, Some((_, link))) => (Some(link), false),
+        (None, None) => (Link::of("TCP totals", &series("TCP totals")), false),
+    };
     let is_ping = |name: &str| name.starts_with("Ping (ms)");
     // Averages of several pings would count them twice.
     let single = data.results.keys().filter(|name| is_ping(name) && !name.ends_with("avg"));
@@ -56,11 +63,11 @@ pub(super) fn read(data: &Data) -> Result<Measured, FormatError> {
         )));
     }
     let seconds = data.x_values.first().zip(data.x_values.last()).map_or(0.0, |(first, last)| last - first);
-    let path = Path { link, round_trips: trips, loss: None, probe: None, seconds };
+    let path = Path { link, both_ways, round_trips: trips, loss: None, probe: None, seconds };
     let part = |before: &str, value: &Option<String>| {
         value.as_deref().map_or_else(String::new, |value| format!("{before}{value}"))
     };
     let Metadata { name, flent_version } = &data.metadata;
     let tool = format!("flent{}{}", part(" ", flent_version), part(", test ", name));
-    Ok(Measured { tool, content: Content::Path(path) })
+    Ok(Measured { tool, content: Content::Path(path), left_out: None })
 }

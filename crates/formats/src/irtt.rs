@@ -52,6 +52,7 @@ pub(super) fn read(report: &Report) -> Result<Measured, FormatError> {
     let trips = report.round_trips.iter().filter(|trip| trip.lost == "false");
     let path = Path {
         link: None,
+        both_ways: false,
         round_trips: trips.filter_map(|trip| trip.delay.rtt).map(|rtt| rtt / 1e6).collect(),
         loss: Some(lost as f64 / sent as f64),
         probe: Some(Probe { interval, bytes: report.config.params.length }),
@@ -60,5 +61,9 @@ pub(super) fn read(report: &Report) -> Result<Measured, FormatError> {
     if path.round_trips.is_empty() {
         return Err(FormatError::new("irtt lost every probe"));
     }
-    Ok(Measured { tool: format!("irtt {}", report.version.irtt), content: Content::Path(path) })
+    Ok(Measured {
+        tool: format!("irtt {}", report.version.irtt),
+        content: Content::Path(path),
+        left_out: None,
+    })
 }

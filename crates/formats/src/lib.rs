@@ -3,7 +3,7 @@
 //! | file | read | of it |
 //! |---|---|---|
 //! | trace of a link | times and bandwidths, SNR or opportunities, with round trips and losses | a link, base delay, loss |
-//! | iperf3 `-J` | rates of intervals, round trips of TCP | a link, base delay |
+//! | iperf3 `-J`, `--json-stream` | rates of intervals, round trips of TCP | a link, base delay |
 //! | flent `.flent`, `.flent.gz` | series of rates and of pings | a link, base delay |
 //! | irtt JSON | round trips, losses, interval and length | a probe, base delay, loss |
 //! | pcap, pcapng | packets by conversation and direction | recorded flows |
@@ -30,6 +30,8 @@ pub struct Measured {
     pub tool: String,
     /// Its content.
     pub content: Content,
+    /// A clause on what of the file could not be used; `None` if there is nothing such.
+    pub left_out: Option<String>,
 }
 
 /// A measurement or a recording.
@@ -46,6 +48,8 @@ pub enum Content {
 pub struct Path {
     /// Its capacity; `None` if it was not measured.
     pub link: Option<Link>,
+    /// Whether both directions were loaded at once: the link's rates are sums of the two.
+    pub both_ways: bool,
     /// Round trips in ms, as measured.
     pub round_trips: Vec<f64>,
     /// Share of lost packets, 0 to 1; `None` if it was not measured.
@@ -158,8 +162,9 @@ fn unpack(bytes: &[u8], name: &str) -> Result<Vec<u8>, FormatError> {
 
 /// Reads JSON of one of the tools, told apart by keys that only they have.
 fn json(text: &str) -> Result<Measured, FormatError> {
-    let whole: serde_json::Value =
-        serde_json::from_str(text).map_err(|error| FormatError(format!("the JSON is damaged: {error}")))?;
+    let whole: serde_json::Value = serde_json::from_str(text).or_else(|error| {
+        iperf::of_events(text).ok_or_else(|| FormatError(format!("the JSON is damaged: {error}")))
+    })?;
     let has = |key: &str| whole.get(key).is_some();
     if has("round_trips") && has("config") {
         irtt::read(&parsed(whole, "irtt")?)

@@ -18,7 +18,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Measured, FormatError> {
                 round_trips: trace.beside().round_trips.iter().copied().filter(|trip| *trip > 0.0).collect(),
                 loss: mean(&losses),
                 seconds: trace.length().as_secs_f64(),
-                probe: None,
+                ..Path::default()
             };
             ("a trace of bandwidth", path)
         }
@@ -32,5 +32,5 @@ pub(super) fn read(text: &str, name: &str) -> Result<Measured, FormatError> {
             ("a trace of signal-to-noise ratios", Path { link, seconds, ..Path::default() })
         }
     };
-    Ok(Measured { tool: tool.to_owned(), content: Content::Path(path) })
+    Ok(Measured { tool: tool.to_owned(), content: Content::Path(path), left_out: None })
 }

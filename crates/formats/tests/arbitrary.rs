@@ -7,7 +7,15 @@ use crate::files::bytes;
 
 #[test]
 fn any_bytes_are_a_measurement_or_an_error() {
-    let files = ["iperf3-tcp.json", "irtt.json", "tcp_download.flent", "call.pcapng", "call.pcap"].map(bytes);
+    let files = [
+        "iperf3-tcp.json",
+        "iperf3-stream.json",
+        "irtt.json",
+        "tcp_download.flent",
+        "call.pcapng",
+        "call.pcap",
+    ]
+    .map(bytes);
     bolero::check!().with_type::<(u8, u16, Vec<u8>)>().for_each(|(file, place, bytes)| {
         let _ = read(bytes, "x");
         // A real file with some bytes overwritten.

@@ -2,7 +2,7 @@
 
 use airbound_formats::draft::{Draft, draft};
 use airbound_formats::read;
-use airbound_scenario::{Overrides, Scenario, Traffic};
+use airbound_scenario::{Direction, Overrides, Scenario, Traffic};
 use airbound_units::Span;
 
 use crate::files::bytes;
@@ -36,6 +36,13 @@ fn a_link_and_its_base_delay() {
         scenario.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>(),
         ["call", "download"]
     );
+}
+
+#[test]
+fn both_directions_have_a_flow_each() {
+    let scenario = scenario(&made("iperf3-bidir-tcp.json"));
+    let flows: Vec<_> = scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.direction)).collect();
+    assert_eq!(flows[1..], [("download", Direction::Down), ("upload", Direction::Up)]);
 }
 
 #[test]

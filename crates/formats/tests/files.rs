@@ -13,7 +13,7 @@ fn measured(name: &str) -> Measured {
 
 fn path(name: &str) -> (String, Path) {
     match measured(name) {
-        Measured { tool, content: Content::Path(path) } => (tool, path),
+        Measured { tool, content: Content::Path(path), .. } => (tool, path),
         other => panic!("{other:?}"),
     }
 }
@@ -53,9 +53,64 @@ fn iperf3_over_udp_has_the_rate_that_arrived() {
     assert_eq!((trace_of(&path), path.loss), ("time,bandwidth\n0,2.500\n", Some(0.5)));
     // In reverse the intervals are the receiver's own.
     lossy["start"]["test_start"]["reverse"] = 1.into();
+    for interval in lossy["intervals"].as_array_mut().expect("a list") {
+        interval["sum"]["sender"] = false.into();
+    }
     assert_eq!(
         trace_of(&read_of(&lossy)).lines().count(),
         1 + whole["intervals"].as_array().expect("a list").len()
+    );
+}
+
+#[test]
+fn iperf3_in_both_directions_has_their_sum() {
+    let (_, tcp) = path("iperf3-bidir-tcp.json");
+    assert!(tcp.both_ways);
+    // `sum` and `sum_bidir_reverse` of the two intervals: 20.968 + 20.968 and 19.924 + 19.924.
+    let whole: serde_json::Value = serde_json::from_slice(&bytes("iperf3-bidir-tcp.json")).expect("JSON");
+    let rate =
+        |interval: &serde_json::Value, key: &str| interval[key]["bits_per_second"].as_f64().expect(key);
+    let intervals = whole["intervals"].as_array().expect("a list");
+    let sums = intervals.iter().map(|one| (rate(one, "sum") + rate(one, "sum_bidir_reverse")) / 1e6);
+    let expected: Vec<String> = sums.map(|rate| format!("{rate:.3}")).collect();
+    let read: Vec<&str> = trace_of(&tcp).lines().skip(1).filter_map(|line| line.split(',').nth(1)).collect();
+    assert_eq!((&read, read.len()), (&expected.iter().map(String::as_str).collect(), 2));
+    // What arrived at the server stands at the end (4.974 Mb/s), what arrived here in the intervals (5.001, 4.992).
+    let (_, udp) = path("iperf3-bidir-udp.json");
+    assert_eq!(trace_of(&udp), "time,bandwidth\n0,9.975\n1.00012,9.965\n");
+    assert_eq!(udp.loss, Some(0.0));
+}
+
+#[test]
+fn losses_of_both_directions_count() {
+    let mut lossy: serde_json::Value = serde_json::from_slice(&bytes("iperf3-bidir-udp.json")).expect("JSON");
+    lossy["end"]["sum"]["lost_percent"] = 10.0.into();
+    lossy["end"]["sum_bidir_reverse"]["lost_percent"] = 30.0.into();
+    let Content::Path(path) = read(lossy.to_string().as_bytes(), "x").expect("iperf3").content else {
+        panic!("a path")
+    };
+    assert_eq!(path.loss, Some(0.2));
+}
+
+/// `--json-stream` of iperf3 3.21+ (c9b74229), whole and as far as it was written.
+#[test]
+fn a_stream_of_events_is_a_report() {
+    let text = String::from_utf8(bytes("iperf3-stream.json")).expect("text");
+    let of = |text: &str| match read(text.as_bytes(), "x").expect("iperf3").content {
+        Content::Path(path) => path,
+        other @ Content::Packets(_) => panic!("{other:?}"),
+    };
+    let whole = of(&text);
+    assert!(whole.both_ways && trace_of(&whole).lines().count() == 1 + 2, "{whole:?}");
+    // With `--json-stream-full-output` the whole report follows.
+    assert_eq!(of(&format!("{text}{{\n\t\"start\": {{}}, \"intervals\": []}}\n")), whole);
+    let begun: String = text.split_inclusive('\n').take(2).collect();
+    assert_eq!(trace_of(&of(&begun)).lines().count(), 1 + 1);
+    let refused = r#"{"event":"error","data":"unable to connect"}
+{"event":"end","data":{}}"#;
+    assert_eq!(
+        read(refused.as_bytes(), "x").expect_err("no test").to_string(),
+        "x: iperf3 ended with an error: unable to connect"
     );
 }
 
@@ -91,6 +146,19 @@ fn flent_has_series_over_one_axis() {
     let (tool, ping) = path("ping.flent.gz");
     assert_eq!((tool.as_str(), &ping.link), ("flent 2.3.0, test ping", &None));
     assert!(ping.round_trips.len() >= 10 && ping.round_trips.iter().all(|trip| *trip < 5.0), "{ping:?}");
+}
+
+#[test]
+fn flent_in_both_directions_has_their_sum() {
+    let mut data: serde_json::Value = serde_json::from_slice(&bytes("tcp_download.flent")).expect("JSON");
+    let (_, download) = path("tcp_download.flent");
+    data["results"]["TCP upload sum"] = data["results"]["TCP download"].clone();
+    let Content::Path(both) = read(data.to_string().as_bytes(), "x").expect("flent").content else {
+        panic!("a path")
+    };
+    let mean = |path: &Path| path.link.as_ref().and_then(|link| link.mean).expect("a mean");
+    assert!(both.both_ways && !download.both_ways);
+    assert!((mean(&both) - 2.0 * mean(&download)).abs() < 1e-9, "{both:?}");
 }
 
 #[test]
@@ -195,6 +263,44 @@ fn packets_that_the_card_is_to_cut_are_as_long_as_their_frame() {
             "{linktype}: {conversations:?}"
         );
     }
+}
+
+/// The capture of [`uncut`] with frames cut to `snaplen` bytes.
+fn cut(headers: &[u8], snaplen: usize) -> Vec<u8> {
+    uncut(1, &headers[..snaplen.min(headers.len())])
+}
+
+#[test]
+fn packets_cut_behind_their_ports_count_and_those_before_are_named() {
+    let v4 = b"\x45\0\x05\xdc\0\0\x40\0\x40\x06\0\0\x0a\0\0\x01\x0a\0\0\x02";
+    let tcp = b"\x9c\x40\x01\xbb\0\0\0\x01\0\0\0\x01\x80\x10\x03\xe8\0\0\0\0";
+    let frame = [&[0; 12][..], b"\x08\0", v4, tcp].concat();
+    // The options of TCP, its whole header but the ports, the ports, the header of IP, that of Ethernet.
+    for snaplen in [54, 42, 38] {
+        let read = read(&cut(&frame, snaplen), "x").expect("a capture");
+        let Content::Packets(conversations) = read.content else { panic!("packets") };
+        assert_eq!(
+            (conversations[0].packets[0].len(), conversations[0].packets[0][0].1),
+            (10, 1500),
+            "{snaplen}"
+        );
+    }
+    for snaplen in [37, 34, 30, 10] {
+        let problem = read(&cut(&frame, snaplen), "x").expect_err("cut").to_string();
+        let expected = format!(
+            "x: packet 1 was cut to {snaplen} bytes, before its ports, as were 10 of 10 packets; a snaplen of 96 bytes is enough (tcpdump -s 96)"
+        );
+        assert_eq!(problem, expected);
+    }
+    // ARP has no ports to miss.
+    let arp = [&[0; 12][..], b"\x08\x06\0\x01\x08\0\x06\x04\0\x01"].concat();
+    assert!(read(&cut(&arp, 22), "x").expect_err("none").to_string().contains("no conversation"));
+    // Both kinds in one file: the rest counts, and what is missing is said.
+    let mut both = cut(&frame, 38);
+    both.extend(&cut(&frame, 34)[24..]);
+    let measured = read(&both, "x").expect("a capture");
+    let left_out = "left out: 10 packets cut before their ports, the first is packet 11 with 34 bytes (a snaplen of 96 is enough)";
+    assert_eq!(measured.left_out.as_deref(), Some(left_out));
 }
 
 #[test]

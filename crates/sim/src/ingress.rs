@@ -22,9 +22,10 @@ pub(crate) struct Ingress {
     others: VecDeque<Turn>,
     wire: Wire,
     direct: bool,
-    /// Packets on the wire, by category, in order of arrival; and their number.
+    /// Packets on the wire, by category, in order of arrival; their number, and the first arrival ([`Instant::MAX`] for none).
     transit: [VecDeque<(Instant, Packet)>; 4],
     flying: usize,
+    first_landing: Instant,
     /// The shaper behind the wire; `None` without one.
     shaper: Option<Box<Shaper>>,
 }
@@ -100,6 +101,7 @@ impl Ingress {
             wire,
             transit: Default::default(),
             flying: 0,
+            first_landing: Instant::MAX,
             shaper: None,
         }
     }
@@ -131,16 +133,25 @@ impl Ingress {
         first
     }
 
-    /// The earliest possible arrival of a packet of `category`.
-    pub(crate) fn next_arrival(&self, category: Category) -> Option<Instant> {
-        let flying = self.transit[category.index()].front().map(|(at, _)| *at);
+    /// The earliest possible arrival of a packet of the `wanted` categories.
+    pub(crate) fn next_arrival(&self, wanted: Categories) -> Option<Instant> {
         // Delays differ between flows: a packet not yet sent may overtake one on the wire.
-        let sources = self.sources.iter().filter(|(header, _)| header.category == category);
+        let sources = self.sources.iter().filter(|(header, _)| wanted.has(header.category));
         let soonest = |(header, source): &(Header, Source)| {
             source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
         };
-        let shaped = self.shaper.as_ref().and_then(|shaper| shaper.next_departure(category));
+        let landed = |category: Category| self.transit[category.index()].front().map(|(at, _)| *at);
+        let all = || Category::ALL.into_iter().filter(|category| wanted.has(*category));
+        let flying = (self.flying > 0).then(|| all().filter_map(landed).min()).flatten();
+        let shaped =
+            self.shaper.as_ref().and_then(|shaper| all().filter_map(|one| shaper.next_departure(one)).min());
         sources.filter_map(soonest).chain(flying).chain(shaped).min()
+    }
+
+    /// Whether no source sends and no packet arrives by `until`. A shaper may act any time.
+    #[inline]
+    pub(crate) fn is_quiet(&self, until: Instant) -> bool {
+        self.next.is_none_or(|turn| turn.at() > until) && self.first_landing > until && self.shaper.is_none()
     }
 
     /// Number of packets on the wire and in the shaper.
@@ -172,6 +183,7 @@ impl Ingress {
             }
             queue.insert(place, (arrival, packet));
             self.flying += 1;
+            self.first_landing = self.first_landing.min(arrival);
         }
         arrival
     }
@@ -268,16 +280,15 @@ impl Ingress {
 
     /// Takes the next packet off the wire that arrives by `until`, with its arrival time.
     fn land(&mut self, until: Instant) -> Option<(Instant, Packet)> {
-        if self.flying == 0 {
+        if self.first_landing > until || self.flying == 0 {
             return None;
         }
         let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
-        let soonest = waiting.min_by_key(|queue| queue[0].0)?;
-        if soonest.front()?.0 > until {
-            return None;
-        }
+        let landed = waiting.min_by_key(|queue| queue[0].0)?.pop_front();
         self.flying -= 1;
-        soonest.pop_front()
+        let first = |queue: &VecDeque<(Instant, Packet)>| queue.front().map(|(at, _)| *at);
+        self.first_landing = self.transit.iter().filter_map(first).min().unwrap_or(Instant::MAX);
+        landed
     }
 
     /// Whether no packet is or will be on the wire.

@@ -147,6 +147,9 @@ impl InHardware {
 impl Network {
     /// Enqueues all packets that have arrived at a node by now.
     pub(super) fn take_in(&mut self, shared: &mut Shared, node: StationId) {
+        if self.parts.transmitters[node.index()].ingress.is_quiet(shared.now) {
+            return;
+        }
         loop {
             let queued = self.only_queued(shared, node);
             let parts = &mut self.parts;
@@ -404,8 +407,7 @@ impl Network {
     fn sleep_after(&mut self, shared: &mut Shared, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.transmitters[node.index()];
         let ready = shared.medium.ready(self.tx(node));
-        let idle = Category::ALL.into_iter().filter(|category| !ready[category.index()]);
-        let arrival = idle.filter_map(|category| owner.ingress.next_arrival(category)).min();
+        let arrival = owner.ingress.next_arrival(Categories::of(ready.map(|is_ready| !is_ready)));
         // A link may also demand a call, or a report of the channel load, at a time of its own.
         let deadline = owner.link.deadline();
         let deadlines = [deadline.select, deadline.channel_load]
@@ -413,7 +415,7 @@ impl Network {
             .flatten()
             .filter(|at| asked.is_none_or(|asked| *at > asked));
         let next = arrival.into_iter().chain(deadlines).min();
-        self.measure_channel_load(shared, node);
+        self.measure_channel_load(shared, node, deadline.channel_load);
         if let Some(at) = next {
             self.wake_at(shared, node, at.max(shared.now));
         }
@@ -448,10 +450,9 @@ impl Network {
         self.busy += end.since(start);
     }
 
-    /// Starts a measurement of the channel load for a link that asks for it.
-    pub(super) fn measure_channel_load(&mut self, shared: &mut Shared, node: StationId) {
+    /// Starts a measurement of the channel load for a link that asks for it, `until` a time.
+    fn measure_channel_load(&mut self, shared: &mut Shared, node: StationId, until: Option<Instant>) {
         let owner = &mut self.parts.transmitters[node.index()];
-        let until = owner.link.deadline().channel_load;
         if until.is_some() && until != owner.channel_load.until {
             owner.channel_load = ChannelLoad { until, since: shared.now, busy: self.busy, own: owner.own };
         }
@@ -470,7 +471,8 @@ impl Network {
             |span: Span| (!elapsed.is_zero()).then(|| (span.as_secs_f64() / elapsed.as_secs_f64()).min(1.0));
         let (busy, own) = (share(self.busy - heard.busy), share(owner.own - heard.own));
         owner.link.on_channel(shared.now, busy, own);
-        self.measure_channel_load(shared, node);
+        let until = owner.link.deadline().channel_load;
+        self.measure_channel_load(shared, node, until);
     }
 
     /// Accounts for packets dropped by the link.

@@ -50,6 +50,8 @@ pub(super) struct Station {
     expected_throughput: u32,
     pub(super) mpdus: u64,
     pub(super) sampled_mpdus: u64,
+    /// The rate reported last, with its place in the table.
+    reported: Option<(Rate, RateId)>,
 }
 
 /// State common to all stations.
@@ -84,6 +86,7 @@ impl Station {
             expected_throughput: 0,
             mpdus: 0,
             sampled_mpdus: 0,
+            reported: None,
             table,
         };
         station.update(now, shared);
@@ -136,7 +139,11 @@ impl Station {
 
         let steps = report.used.steps();
         for (index, step) in steps.iter().enumerate() {
-            let Some(id) = self.table.id_of(step.rate) else { continue };
+            // Frames mostly go at the rate of the one before.
+            if self.reported.is_none_or(|(rate, _)| rate != step.rate) {
+                self.reported = self.table.id_of(step.rate).map(|id| (step.rate, id));
+            }
+            let Some((_, id)) = self.reported else { continue };
             let Some(stats) = stats_mut(&mut self.stats, id) else { continue };
             stats.attempts = stats.attempts.saturating_add(mpdus * u32::from(step.tries));
             if index + 1 == steps.len() {
