@@ -218,7 +218,12 @@ impl Network {
         if self.effects.dozing && node == ACCESS_POINT {
             self.parts.dozers.note_buffered(packet.to);
         }
+        let predicts = self.effects.foretelling && node == ACCESS_POINT;
+        let foretold = if predicts { self.foretell(at, &packet) } else { None };
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
+        if let Some(delay) = foretold {
+            self.tell(shared, at, &packet, delay);
+        }
         if !self.dropped.is_empty() {
             self.note_drops(shared, at);
         }
@@ -404,7 +409,9 @@ impl Network {
     fn sleep_after(&mut self, shared: &mut Shared, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.transmitters[node.index()];
         let ready = shared.medium.ready(self.tx(node));
-        let idle = Category::ALL.into_iter().filter(|category| !ready[category.index()]);
+        // What is predicted at an arrival is told at once.
+        let predicts = self.effects.foretelling && node == ACCESS_POINT;
+        let idle = Category::ALL.into_iter().filter(|category| predicts || !ready[category.index()]);
         let arrival = idle.filter_map(|category| owner.ingress.next_arrival(category)).min();
         // A link may also demand a call, or a report of the channel load, at a time of its own.
         let deadline = owner.link.deadline();
