@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Airbound, AirboundConfig, Arrivals, Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact,
     Fifo, FifoConfig, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig,
-    Pie, PieConfig, Protection, Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, Zhuge, ZhugeConfig,
-    take_all,
+    Pie, PieConfig, Protection, Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, Zhuge,
+    ZhugeConfig, take_all,
 };
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};

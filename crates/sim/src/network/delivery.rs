@@ -357,7 +357,9 @@ impl Network {
                 let arrival = ingress.push(packet, &mut self.parts.meters);
                 match arrival {
                     None => self.forget(shared, &packet, DropReason::Wire),
-                    Some(at) if self.effects.foretelling || !self.is_ready(shared, ACCESS_POINT, category) => {
+                    Some(at)
+                        if self.effects.foretelling || !self.is_ready(shared, ACCESS_POINT, category) =>
+                    {
                         self.wake_at(shared, ACCESS_POINT, at);
                     }
                     Some(_) => {}

@@ -29,7 +29,6 @@ pub(super) struct AckDelay {
     last: Option<(Instant, Instant)>,
 }
 
-
 impl AckDelay {
     pub(super) fn new(config: &ZhugeConfig, seed: u64) -> Self {
         Self {

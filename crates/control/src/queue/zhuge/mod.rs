@@ -208,13 +208,18 @@ mod tests {
         let mut out = Vec::new();
         queue.flush(StationId(1), &mut out);
         assert_eq!(out.len(), 20);
-        assert_eq!(queue.foretell(at_micros(100_000), FLOW), Span::from_millis(200), "the window has no departure");
+        assert_eq!(
+            queue.foretell(at_micros(100_000), FLOW),
+            Span::from_millis(200),
+            "the window has no departure"
+        );
     }
 
     #[test]
     fn packets_that_the_queue_drops_are_not_ahead() {
         let config = FqCodelAirtimeConfig { packets: 5, ..FqCodelAirtimeConfig::default() };
-        let mut queue = Zhuge::new(&ZhugeConfig { linux: config, ..ZhugeConfig::default() }, 1).expect("valid");
+        let mut queue =
+            Zhuge::new(&ZhugeConfig { linux: config, ..ZhugeConfig::default() }, 1).expect("valid");
         queue.watch(FLOW, false);
         let mut dropped = Vec::new();
         (0..50).for_each(|_| queue.enqueue(at_micros(0), packet(1, 1), &mut dropped));

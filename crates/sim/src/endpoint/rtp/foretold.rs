@@ -40,7 +40,8 @@ impl Foretelling {
             self.timer = Instant::MAX;
         }
         let foretold = self.reporter.poll(now)?;
-        let rounded = |at: Instant| Instant::ZERO + ARRIVAL_STEP * at.since(Instant::ZERO).div_floor(ARRIVAL_STEP);
+        let rounded =
+            |at: Instant| Instant::ZERO + ARRIVAL_STEP * at.since(Instant::ZERO).div_floor(ARRIVAL_STEP);
         let packets = (foretold.first..)
             .zip(foretold.arrivals)
             .map(|(sequence, arrival)| PacketResult { sequence, arrival: arrival.map(rounded) });
