@@ -47,7 +47,7 @@ fn the_gain_is_not_that_of_more_reports() {
     assert!(zhuge[0] < 0.1 * linux[0] && zhuge[1] < 0.83 * linux[1], "{zhuge:?} of {linux:?}");
 }
 
-/// What acknowledgements have beyond the wire, in us: the most, and the mean.
+/// Delay of acknowledgements beyond the wire, in us: the most, and the mean.
 fn held(category: &str) -> (u64, u64) {
     let flow = format!("kind = \"tcp\"\ncategory = \"{category}\"\n");
     let (_, rows) = observed(&falling("\"zhuge\"", 1, &flow));

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use airbound_units::{Instant, Span};
 
 use super::super::draws::SplitMix64;
-use super::ZhugeConfig;
+use super::config::ZhugeConfig;
 
 /// The acknowledgements of one flow.
 #[derive(Debug, Clone)]

@@ -5,8 +5,10 @@ use airbound_wifi::edca::Category;
 use serde::{Deserialize, Serialize};
 
 use super::super::FqCodelAirtimeConfig;
-use super::predictor::SLOT;
 use crate::error::ConfigError;
+
+/// Length of a slot of the measurement (`kTxBytesListInterval`).
+pub(super) const SLOT: Span = Span::from_millis(1);
 
 /// Configuration of a [`super::Zhuge`] queue. The defaults are those of the public code (`network-queue-zhuge.cc` and `delta-delay.cc` of
 /// `transys-project/zhuge`, revision `1a73f1cb`).

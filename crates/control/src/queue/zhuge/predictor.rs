@@ -8,12 +8,9 @@ use std::collections::VecDeque;
 
 use airbound_units::{BitRate, ByteCount, Instant, Span};
 
-use super::ZhugeConfig;
+use super::config::{SLOT, ZhugeConfig};
 
-/// Length of a slot of the measurement (`kTxBytesListInterval`).
-pub(super) const SLOT: Span = Span::from_millis(1);
-
-/// What a slot was.
+/// The use of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     /// Bytes departed.
