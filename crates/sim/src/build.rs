@@ -437,6 +437,10 @@ impl Blueprint<'_> {
                     self.fit_wqm(size, &given, path, rate);
                 }
             }
+            QueueConfig::Zhuge(zhuge) => {
+                let given = slot.parameters().get("linux").and_then(toml::Value::as_table);
+                self.fit_airtime(&mut zhuge.linux, given, path);
+            }
             QueueConfig::Wqm(wqm) => self.fit_wqm(wqm, slot.parameters(), path, rate),
             _ => {}
         }

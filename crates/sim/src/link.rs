@@ -49,6 +49,15 @@ impl AnyLink {
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) const fn queue_mut(&mut self) -> &mut AnyQueue<Packet> {
+        match self {
+            Self::Composed(link) => link.queue_mut(),
+            Self::Law(law) => law.queue_mut(),
+            Self::BesideClassic(both) => both.law_mut().queue_mut(),
+        }
+    }
+
     /// Sets the demand of a flow, or removes it; a queue without demands ignores it.
     pub(crate) fn set_demand(
         &mut self,
@@ -56,12 +65,7 @@ impl AnyLink {
         flow: FlowId,
         demand: Option<Demand>,
     ) -> Result<(), ConfigError> {
-        let queue = match self {
-            Self::Composed(link) => link.queue_mut(),
-            Self::Law(law) => law.queue_mut(),
-            Self::BesideClassic(both) => both.law_mut().queue_mut(),
-        };
-        queue.demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
+        self.queue_mut().demands_mut().map_or(Ok(()), |demands| demands.set(now, flow, demand))
     }
 
     /// Returns the verdicts on flows, if Law and a classic link share them.

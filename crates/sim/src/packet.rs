@@ -21,6 +21,8 @@ pub enum Kind {
     Media,
     /// Feedback from the receiver of real-time video.
     Feedback,
+    /// Feedback that the access point has made in the receiver's place.
+    Foretold,
 }
 
 impl Kind {

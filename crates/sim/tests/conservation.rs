@@ -109,7 +109,7 @@ fn path(standard: &'static str, name: &'static str) -> BoxedStrategy<String> {
 
 fn queue() -> BoxedStrategy<String> {
     prop_oneof![
-        4 => one_of(&["fifo", "codel", "pie", "fq-codel", "linux", "round-robin", "airbound"])
+        4 => one_of(&["fifo", "codel", "pie", "fq-codel", "linux", "round-robin", "airbound", "zhuge"])
             .prop_map(|kind| format!("\"{kind}\"")),
         1 => (1..200u32).prop_map(|packets| format!("{{ kind = \"fifo\", limit = {{ packets = {packets} }} }}")),
     ]

@@ -34,3 +34,4 @@ mod traffic;
 mod transmit_path;
 mod voice;
 mod wqm;
+mod zhuge;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Airbound, AirboundConfig, Arrivals, Backlogs, Codel, CodelConfig, CustomQueue, Deadline, Demands, Fact,
     Fifo, FifoConfig, FqCodel, FqCodelAirtime, FqCodelAirtimeConfig, FqCodelConfig, LastPq, LastPqConfig,
-    Pie, PieConfig, Protection, Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, take_all,
+    Pie, PieConfig, Protection, Queue, RoundRobin, RoundRobinConfig, Sink, Turn, Wqm, WqmConfig, Zhuge,
+    ZhugeConfig, take_all,
 };
 use crate::error::ConfigError;
 use crate::frame::{Dropped, FlowId, Payload, PlainPacket, StationId};
@@ -112,6 +113,8 @@ queues! { ($)
     "round-robin": RoundRobin(RoundRobinConfig) => RoundRobin<P>, |config, _| RoundRobin::new(*config);
     "drop-tail whose size adapts to aggregates and drain time"
     "wqm": Wqm(WqmConfig) => Wqm<P>, |config, _| Wqm::new(*config);
+    "linux whose feedback tells senders the delay to come"
+    "zhuge": Zhuge(Box<ZhugeConfig>) => Box<Zhuge<P>>, |config, seed| Zhuge::new(config, seed).map(Box::new);
 }
 
 impl Default for QueueConfig {
@@ -161,6 +164,14 @@ impl<P: Payload> AnyQueue<P> {
         }
     }
 
+    /// The queue as one that predicts delays, if it does.
+    pub fn zhuge_mut(&mut self) -> Option<&mut Zhuge<P>> {
+        match self {
+            Self::Zhuge(queue) => Some(queue),
+            _ => None,
+        }
+    }
+
     /// The state of a flow with a demand; `None` if it has none, or if the queue does not work with demands.
     #[must_use]
     pub fn protection(&self, flow: FlowId) -> Option<Protection> {
@@ -175,6 +186,7 @@ impl<P: Payload> AnyQueue<P> {
             Self::FqCodelAirtime(queue) => queue.counts_below(),
             Self::LastPq(queue) => queue.counts_below(),
             Self::Airbound(queue) => queue.counts_below(),
+            Self::Zhuge(queue) => queue.counts_below(),
             _ => false,
         }
     }

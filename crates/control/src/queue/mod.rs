@@ -10,6 +10,7 @@ mod codel;
 mod contract;
 pub mod custom;
 mod demands;
+mod draws;
 mod fifo;
 mod fq_codel;
 mod last_pq;
@@ -22,6 +23,7 @@ mod switch;
 #[cfg(test)]
 mod test_packet;
 pub mod wqm;
+pub mod zhuge;
 
 pub use airbound::{Airbound, AirboundCodel, AirboundConfig, AirboundLimits};
 pub use any::{AnyQueue, QueueConfig};
@@ -45,6 +47,7 @@ pub(crate) use run::take_all;
 pub use run::{Arrivals, Sink};
 pub use station_lists::Limits;
 pub use wqm::{Wqm, WqmConfig};
+pub use zhuge::{Zhuge, ZhugeConfig};
 
 use airbound_units::{Instant, Span};
 use airbound_wifi::edca::Category;

@@ -308,7 +308,7 @@ fn network(
     let begin = bytes.len();
     let size = u16::try_from(packet.size().as_u64()).unwrap_or(u16::MAX);
     match packet.kind {
-        Kind::Datagram | Kind::Capable | Kind::Marked | Kind::Media | Kind::Feedback => {
+        Kind::Datagram | Kind::Capable | Kind::Marked | Kind::Media | Kind::Feedback | Kind::Foretold => {
             internet(bytes, Head::of(packet, size, UDP), station, downwards);
             ports(bytes, SERVER_PORT, names.port(packet.flow.0 as usize), downwards);
             bytes.extend(size.saturating_sub(20).to_be_bytes());

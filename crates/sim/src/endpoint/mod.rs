@@ -19,7 +19,7 @@ pub(crate) mod tcp;
 
 use airbound_control::frame::{DropReason, FlowId, Mpdu, StationId};
 use airbound_control::queue::Backlog;
-use airbound_units::{BitRate, ByteCount, Instant};
+use airbound_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::measure::Meters;
 use crate::packet::{Kind, Packet};
@@ -64,6 +64,8 @@ pub(crate) enum Answer {
     Rate(FlowId, BitRate),
     /// Puts a held packet in the queue where its flow begins, as of an instant.
     Admit(Instant, Packet),
+    /// Sends a report that the access point makes itself.
+    Report(Outgoing),
     /// Makes a transmitter determine its next arrival again.
     Settle(StationId),
     /// Takes in the arrivals of a transmitter and answers with its backlog.
@@ -116,6 +118,11 @@ impl<'a> Outbox<'a> {
 
     pub(crate) fn admit(&mut self, at: Instant, packet: Packet) {
         self.answers.push(Answer::Admit(at, packet));
+    }
+
+    /// Sends a report from the access point to the server.
+    pub(crate) fn report(&mut self, packet: Outgoing) {
+        self.answers.push(Answer::Report(packet));
     }
 
     pub(crate) fn settle(&mut self, station: StationId) {
@@ -185,6 +192,8 @@ pub trait Endpoint {
     fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         out.admit(at, packet);
     }
+    /// Notes a packet that came to the access point at `at`, which predicts that it will wait there for `delay`.
+    fn on_foretold(&mut self, _at: Instant, _packet: &Packet, _delay: Span, _out: &mut Outbox<'_>) {}
     /// Notes what a station with shaped flows has transmitted, and what is left in its queue.
     fn on_transmitted(&mut self, _station: StationId, _mpdus: &[Mpdu<Packet>], _left: &Backlog) {}
     /// Moves the fates of the caller's packets since the last call, in order.
@@ -240,6 +249,9 @@ impl Endpoint for AnyEndpoint {
     fn admit(&mut self, at: Instant, packet: Packet, out: &mut Outbox<'_>) {
         dispatch!(self, inner => inner.admit(at, packet, out));
     }
+    fn on_foretold(&mut self, at: Instant, packet: &Packet, delay: Span, out: &mut Outbox<'_>) {
+        dispatch!(self, inner => inner.on_foretold(at, packet, delay, out));
+    }
     fn on_transmitted(&mut self, station: StationId, mpdus: &[Mpdu<Packet>], left: &Backlog) {
         dispatch!(self, inner => inner.on_transmitted(station, mpdus, left));
     }
@@ -255,6 +267,11 @@ impl AnyEndpoint {
             Self::Allocation(allocation) => allocation.held(),
             Self::Tcp(_) | Self::Rtp(_) | Self::External(_) | Self::Custom(_) => 0,
         }
+    }
+
+    /// Whether the access point makes its reports.
+    pub(crate) fn is_foretold(&self) -> bool {
+        matches!(self, Self::Rtp(session) if session.foretelling.is_some())
     }
 
     /// Whether it bounds what its transmitter holds of it, and so has to know what has left.

@@ -240,7 +240,8 @@ impl Network {
         }
         let goes_on = packet.to == ACCESS_POINT;
         let arrived = if goes_on {
-            self.parts.wire_up.transit(packet.flow.0 as usize, released, packet.size())
+            let leaves = if self.effects.foretelling { self.leaves(released, packet) } else { released };
+            self.parts.wire_up.transit(packet.flow.0 as usize, leaves, packet.size())
         } else {
             Some(released)
         };
@@ -304,6 +305,7 @@ impl Network {
                 Answer::Admit(at, packet) => {
                     self.admit(shared, self.parts.flows[packet.flow.0 as usize].begins_at(), at, packet);
                 }
+                Answer::Report(outgoing) => self.send_foretelling(shared, outgoing),
                 Answer::Settle(station) => self.sleep(shared, station),
                 Answer::Ask(station, token) => {
                     self.take_in(shared, station);
@@ -355,7 +357,9 @@ impl Network {
                 let arrival = ingress.push(packet, &mut self.parts.meters);
                 match arrival {
                     None => self.forget(shared, &packet, DropReason::Wire),
-                    Some(at) if !self.is_ready(shared, ACCESS_POINT, category) => {
+                    Some(at)
+                        if self.effects.foretelling || !self.is_ready(shared, ACCESS_POINT, category) =>
+                    {
                         self.wake_at(shared, ACCESS_POINT, at);
                     }
                     Some(_) => {}

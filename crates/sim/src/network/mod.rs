@@ -10,6 +10,7 @@ mod conservation;
 mod delivery;
 mod domain;
 mod exchange;
+mod foretelling;
 mod lost_answer;
 pub(crate) mod medium;
 mod partial;
@@ -142,13 +143,16 @@ struct Effects {
     absence: bool,
     /// Endpoints sense PPDUs.
     sensing: bool,
+    /// The access point predicts delays of flows.
+    foretelling: bool,
 }
 
 impl Effects {
     fn of(parts: &Parts) -> Self {
         let dozing = parts.dozers.are_any();
         let absence = dozing || parts.transmitters.iter().any(|node| node.absence.is_some());
-        Self { dozing, absence, sensing: parts.flows.iter().any(|flow| flow.is_sensed) }
+        let sensing = parts.flows.iter().any(|flow| flow.is_sensed);
+        Self { dozing, absence, sensing, foretelling: false }
     }
 }
 
@@ -225,6 +229,7 @@ impl Network {
 
     /// Schedules the events of the start.
     fn begin(&mut self, shared: &mut Shared) {
+        self.begin_foretelling();
         self.report_link_stats(shared);
         for node in 0..self.parts.transmitters.len() {
             self.sleep(shared, StationId(node as u16));

@@ -221,7 +221,12 @@ impl Network {
         if self.effects.dozing && node == ACCESS_POINT {
             self.parts.dozers.note_buffered(packet.to);
         }
+        let predicts = self.effects.foretelling && node == ACCESS_POINT;
+        let foretold = if predicts { self.foretell(at, &packet) } else { None };
         self.parts.transmitters[node.index()].link.enqueue(at, packet, &mut self.dropped);
+        if let Some(delay) = foretold {
+            self.tell(shared, at, &packet, delay);
+        }
         if !self.dropped.is_empty() {
             self.note_drops(shared, at);
         }
@@ -407,7 +412,10 @@ impl Network {
     fn sleep_after(&mut self, shared: &mut Shared, node: StationId, asked: Option<Instant>) {
         let owner = &self.parts.transmitters[node.index()];
         let ready = shared.medium.ready(self.tx(node));
-        let arrival = owner.ingress.next_arrival(Categories::of(ready.map(|is_ready| !is_ready)));
+        // What is predicted at an arrival is told at once.
+        let predicts = self.effects.foretelling && node == ACCESS_POINT;
+        let idle = Categories::of(ready.map(|is_ready| predicts || !is_ready));
+        let arrival = owner.ingress.next_arrival(idle);
         // A link may also demand a call, or a report of the channel load, at a time of its own.
         let deadline = owner.link.deadline();
         let deadlines = [deadline.select, deadline.channel_load]

@@ -44,7 +44,7 @@ pub(crate) fn open(
         overhead: stream.fec_overhead,
         ..FecConfig::default()
     });
-    let control = control(blueprint, stream, opening.index)?;
+    let (control, is_reported) = control(blueprint, stream, opening.index)?;
     let reports = if let Some(shortest) = control.report_interval() {
         let usual = FeedbackConfig::default();
         let is_usual = shortest == usual.shortest;
@@ -89,25 +89,28 @@ pub(crate) fn open(
         source: VideoSource::new(video, &sender),
         stream: RtpStream::new(sender, receiver),
         timers: [Instant::MAX; 2],
+        is_reported,
+        foretelling: None,
     })
 }
 
+/// The rule for a stream's rate, and whether its reports are RTCP's.
 fn control(
     blueprint: &Blueprint<'_>,
     stream: &RtcStream,
     index: usize,
-) -> Result<Box<dyn MediaRate>, BuildError> {
+) -> Result<(Box<dyn MediaRate>, bool), BuildError> {
     let RtcStream { start_rate: start, min_rate: least, max_rate: most, rate: media, .. } = *stream;
     let bounds = RateBounds { start, least, most, media };
     let name = blueprint.scenario.flows.get(index).map_or("", |flow| flow.name.as_str());
     if let Some(make) = blueprint.plugins.rule_of(name) {
         let seed = seed_for(blueprint.seed, Purpose::Queue, (5 << 32) | index as u64);
         let site = Site { name: name.to_owned(), number: index as u32, seed };
-        return Ok(Box::new(Custom::new(make(site), bounds)));
+        return Ok((Box::new(Custom::new(make(site), bounds)), false));
     }
     let wrong = |reason| BuildError::Slot { slot: "sender", reason };
     let rule: RateRule = stream.sender(blueprint.scheme).config().map_err(wrong)?;
-    Ok(rule.build(&bounds)?)
+    Ok((rule.build(&bounds)?, rule.has_rtcp()))
 }
 
 fn encoder(

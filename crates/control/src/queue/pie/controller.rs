@@ -2,6 +2,7 @@
 
 use airbound_units::{ByteCount, Instant, Span};
 
+use super::super::draws::SplitMix64;
 use super::config::{DelayEstimate, PieConfig, PieRevision};
 use super::departures::Departures;
 
@@ -10,22 +11,6 @@ const MOST_UPDATES_AT_ONCE: u64 = 1024;
 
 /// Linux 3.17 raises the probability by 2 % more for each update that finds a longer delay.
 const HIGH_DELAY: Span = Span::from_millis(250);
-
-/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), whose state
-/// is a counter: the given seed determines every draw.
-#[derive(Debug, Clone, Copy)]
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// A number in [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// The controller of one category.
 #[derive(Debug, Clone)]

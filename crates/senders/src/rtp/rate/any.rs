@@ -72,6 +72,13 @@ impl Default for RateRule {
 }
 
 impl RateRule {
+    /// Whether its reports are those of RTCP, which an access point can read and make: transport-wide feedback (`gcc`) and RFC 8888
+    /// (`scream2`). Others have reports of their programs' own.
+    #[must_use]
+    pub const fn has_rtcp(&self) -> bool {
+        matches!(self, Self::Gcc(_) | Self::Scream2(_))
+    }
+
     /// Checks all values, as [`RateRule::build`] does.
     ///
     /// # Errors

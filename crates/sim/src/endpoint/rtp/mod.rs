@@ -3,6 +3,7 @@
 //! The controllers are those of `airbound_senders`; this module adds frames and connects the parts.
 //! `docs/understand/real-time-video.md` has a diagram.
 
+pub(crate) mod foretold;
 pub(crate) mod frames;
 pub(crate) mod independent;
 pub(crate) mod receiver;
@@ -14,11 +15,12 @@ use airbound_control::frame::{DropReason, FlowId, Payload};
 use airbound_record::SenderRow;
 use airbound_senders::rtp::fec::ParityPacket;
 use airbound_senders::rtp::gcc::TransportFeedback;
-use airbound_units::{ByteCount, Instant};
+use airbound_units::{ByteCount, Instant, Span};
 
 use super::{Counts, Endpoint, Outbox, Outgoing, Timer};
 use crate::measure::Sent;
 use crate::packet::{Kind, Packet};
+use foretold::Foretelling;
 use frames::MediaPacket;
 use source::{Captured, VideoSource};
 use stream::{Numbered, RtpStream};
@@ -91,12 +93,17 @@ impl Feedback {
     /// Its size from the IP header on.
     pub(crate) fn size(&self) -> ByteCount {
         let own = match self {
-            Self::Report(report) => report.wire_size(),
+            Self::Report(report) => return Self::size_of(report),
             Self::Nack(sequences) => ByteCount::new(12 + 4 * nack_entries(sequences)),
             // RFC 4585, Sec. 6.3.1.
             Self::KeyFrameRequest => ByteCount::new(12),
         };
         own + RTCP
+    }
+
+    /// The size of a report from the IP header on.
+    pub(crate) fn size_of(report: &TransportFeedback) -> ByteCount {
+        report.wire_size() + RTCP
     }
 }
 
@@ -121,10 +128,15 @@ pub(crate) struct RtpSession {
     pub(crate) stream: RtpStream,
     /// When the pending timer of each side fires; `Instant::MAX` for none.
     pub(crate) timers: [Instant; 2],
+    /// Whether its reports are of the kind that an access point can make: RTCP's.
+    pub(crate) is_reported: bool,
+    /// The reports of an access point that makes them; those of the receiver then end there.
+    pub(crate) foretelling: Option<Foretelling>,
 }
 
 const SENDER: Timer = Timer(0);
 const RECEIVER: Timer = Timer(1);
+const ACCESS_POINT: Timer = Timer(2);
 
 impl Endpoint for RtpSession {
     fn begin(&mut self, out: &mut Outbox<'_>) {
@@ -132,23 +144,39 @@ impl Endpoint for RtpSession {
     }
 
     fn on_packet(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
-        if packet.kind == Kind::Feedback {
-            self.on_feedback(now, packet, out);
-        } else {
-            self.on_media(now, packet, out);
+        match packet.kind {
+            Kind::Feedback => self.on_feedback(now, packet, out),
+            Kind::Foretold => self.on_foretelling(now, packet, out),
+            _ => self.on_media(now, packet, out),
         }
     }
 
     fn on_lost(&mut self, _now: Instant, packet: &Packet, _reason: DropReason, counts: &mut Counts<'_>) {
         if packet.kind == Kind::Feedback {
             self.stream.take_feedback(packet.number);
+        } else if packet.kind == Kind::Foretold {
+            self.take_foretelling(packet.number);
         } else if let Some(frame) = self.stream.on_lost(packet.number) {
             debug_assert_eq!(packet.flow(), self.media);
             counts.meters().on_media_settled(self.media, frame, true);
         }
     }
 
+    fn on_foretold(&mut self, at: Instant, packet: &Packet, delay: Span, out: &mut Outbox<'_>) {
+        let foretelling = self.foretelling.as_mut();
+        if let Some(due) = foretelling.and_then(|own| own.on_packet(at, packet.number, delay)) {
+            out.wake_at(due, ACCESS_POINT);
+        }
+    }
+
     fn on_timer(&mut self, now: Instant, timer: Timer, out: &mut Outbox<'_>) {
+        if timer == ACCESS_POINT {
+            let feedback = self.feedback;
+            if let Some(report) = self.foretelling.as_mut().and_then(|own| own.poll(now, feedback)) {
+                out.report(report);
+            }
+            return;
+        }
         let pending = &mut self.timers[timer.0 as usize];
         if *pending > now {
             return;
@@ -189,11 +217,9 @@ impl RtpSession {
     /// Handles the receiver's feedback at the sender.
     fn on_feedback(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
         match self.stream.take_feedback(packet.number) {
-            Some(Feedback::Report(report)) => {
-                self.stream.sender.on_report(now, &report);
-                self.source.set_rate(now, &self.stream.sender);
-                out.meters().rows.sender(|| self.state(now));
-            }
+            // The access point has reported already, and passes no other report on.
+            Some(Feedback::Report(_)) if self.foretelling.is_some() => return,
+            Some(Feedback::Report(report)) => self.on_report(now, &report, out),
             Some(Feedback::Nack(sequences)) => {
                 self.source.on_resent(self.stream.sender.on_nack(now, &sequences));
             }
@@ -201,6 +227,29 @@ impl RtpSession {
             None => return,
         }
         self.drive(now, out);
+    }
+
+    fn on_report(&mut self, now: Instant, report: &TransportFeedback, out: &mut Outbox<'_>) {
+        self.stream.sender.on_report(now, report);
+        self.source.set_rate(now, &self.stream.sender);
+        out.meters().rows.sender(|| self.state(now));
+    }
+
+    /// Makes the access point report in the receiver's place, `after` the first packet of each report.
+    pub(crate) fn foretell(&mut self, after: Span) {
+        self.foretelling = Some(Foretelling::new(after));
+    }
+
+    fn take_foretelling(&mut self, number: u64) -> Option<TransportFeedback> {
+        self.foretelling.as_mut()?.take(number)
+    }
+
+    /// Handles a report of the access point at the sender.
+    fn on_foretelling(&mut self, now: Instant, packet: &Packet, out: &mut Outbox<'_>) {
+        if let Some(report) = self.take_foretelling(packet.number) {
+            self.on_report(now, &report, out);
+            self.drive(now, out);
+        }
     }
 
     /// The sender's state as a report left it.
