@@ -22,10 +22,11 @@ pub(crate) struct Ingress {
     others: VecDeque<Turn>,
     wire: Wire,
     direct: bool,
-    /// Packets on the wire, by category, in order of arrival; their number, and the first arrival ([`Instant::MAX`] for none).
+    /// Packets on the wire, by category, in order of arrival; their number, and the first arrival with its category's index
+    /// ([`Instant::MAX`] for none).
     transit: [VecDeque<(Instant, Packet)>; 4],
     flying: usize,
-    first_landing: Instant,
+    first_landing: (Instant, usize),
     /// The shaper behind the wire; `None` without one.
     shaper: Option<Box<Shaper>>,
 }
@@ -101,7 +102,7 @@ impl Ingress {
             wire,
             transit: Default::default(),
             flying: 0,
-            first_landing: Instant::MAX,
+            first_landing: (Instant::MAX, 0),
             shaper: None,
         }
     }
@@ -135,23 +136,29 @@ impl Ingress {
 
     /// The earliest possible arrival of a packet of the `wanted` categories.
     pub(crate) fn next_arrival(&self, wanted: Categories) -> Option<Instant> {
+        let mut first = Instant::MAX;
         // Delays differ between flows: a packet not yet sent may overtake one on the wire.
-        let sources = self.sources.iter().filter(|(header, _)| wanted.has(header.category));
-        let soonest = |(header, source): &(Header, Source)| {
-            source.next_departure().map(|sent| self.wire.soonest(header.flow.0 as usize, sent))
-        };
-        let landed = |category: Category| self.transit[category.index()].front().map(|(at, _)| *at);
-        let all = || Category::ALL.into_iter().filter(|category| wanted.has(*category));
-        let flying = (self.flying > 0).then(|| all().filter_map(landed).min()).flatten();
-        let shaped =
-            self.shaper.as_ref().and_then(|shaper| all().filter_map(|one| shaper.next_departure(one)).min());
-        sources.filter_map(soonest).chain(flying).chain(shaped).min()
+        for (header, source) in self.sources.iter().filter(|(header, _)| wanted.has(header.category)) {
+            if let Some(sent) = source.next_departure() {
+                first = first.min(self.wire.soonest(header.flow.0 as usize, sent));
+            }
+        }
+        if self.flying > 0 || self.shaper.is_some() {
+            for category in Category::ALL.into_iter().filter(|category| wanted.has(*category)) {
+                let flying = self.transit[category.index()].front().map_or(Instant::MAX, |(at, _)| *at);
+                let shaped = self.shaper.as_ref().and_then(|shaper| shaper.next_departure(category));
+                first = first.min(flying).min(shaped.unwrap_or(Instant::MAX));
+            }
+        }
+        (first < Instant::MAX).then_some(first)
     }
 
     /// Whether no source sends and no packet arrives by `until`. A shaper may act any time.
     #[inline]
     pub(crate) fn is_quiet(&self, until: Instant) -> bool {
-        self.next.is_none_or(|turn| turn.at() > until) && self.first_landing > until && self.shaper.is_none()
+        self.next.is_none_or(|turn| turn.at() > until)
+            && self.first_landing.0 > until
+            && self.shaper.is_none()
     }
 
     /// Number of packets on the wire and in the shaper.
@@ -176,14 +183,15 @@ impl Ingress {
         observer.on_sent(&packet, arrival.is_none());
         if let Some(arrival) = arrival {
             // Delays differ between flows: the newest packet is rarely, but sometimes, not the last to arrive.
-            let queue = &mut self.transit[packet.category().index()];
+            let category = packet.category().index();
+            let queue = &mut self.transit[category];
             let mut place = queue.len();
             while place > 0 && queue[place - 1].0 > arrival {
                 place -= 1;
             }
             queue.insert(place, (arrival, packet));
             self.flying += 1;
-            self.first_landing = self.first_landing.min(arrival);
+            self.first_landing = self.first_landing.min((arrival, category));
         }
         arrival
     }
@@ -280,14 +288,13 @@ impl Ingress {
 
     /// Takes the next packet off the wire that arrives by `until`, with its arrival time.
     fn land(&mut self, until: Instant) -> Option<(Instant, Packet)> {
-        if self.first_landing > until || self.flying == 0 {
+        if self.first_landing.0 > until || self.flying == 0 {
             return None;
         }
-        let waiting = self.transit.iter_mut().filter(|queue| !queue.is_empty());
-        let landed = waiting.min_by_key(|queue| queue[0].0)?.pop_front();
+        let landed = self.transit[self.first_landing.1].pop_front();
         self.flying -= 1;
-        let first = |queue: &VecDeque<(Instant, Packet)>| queue.front().map(|(at, _)| *at);
-        self.first_landing = self.transit.iter().filter_map(first).min().unwrap_or(Instant::MAX);
+        let fronts = self.transit.iter().map(|queue| queue.front().map_or(Instant::MAX, |(at, _)| *at));
+        self.first_landing = fronts.zip(0..).min().unwrap_or((Instant::MAX, 0));
         landed
     }
 
