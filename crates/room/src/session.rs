@@ -338,70 +338,69 @@ impl Session {
     fn handle_events(&mut self) {
         let mut fresh = BTreeSet::new();
         loop {
-            while let Some((id, event)) = self.events.pop_front() {
-                match event {
-                    Event::RtpPacket(packet) => self.on_packet(id, &packet),
-                    Event::MediaAdded(media) => {
-                        if let Some(peer) = self.peers.get_mut(&id) {
-                            peer.on_media(&media);
-                            fresh.extend(peer.connected.then_some(id));
-                        }
+            let Some((id, event)) = self.events.pop_front() else {
+                // The sections of an offer are told after the handshake's end. The first picture does not wait for the interval's end.
+                let Some(id) = fresh.pop_first() else { return };
+                self.show(id);
+                self.want(id);
+                continue;
+            };
+            match event {
+                Event::RtpPacket(packet) => self.on_packet(id, &packet),
+                Event::MediaAdded(media) => {
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.on_media(&media);
+                        fresh.extend(peer.connected.then_some(id));
                     }
-                    Event::Connected => {
-                        if let Some(peer) = self.peers.get_mut(&id) {
-                            peer.connected = true;
-                        }
-                        fresh.insert(id);
-                    }
-                    Event::ChannelOpen(channel, _) => {
-                        if let Some(peer) = self.peers.get_mut(&id) {
-                            peer.channel = Some(channel);
-                        }
-                    }
-                    Event::ChannelData(data) => self.on_message(id, &data.data),
-                    Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
-                    Event::PeerStats(stats) => {
-                        let Some(peer) = self.peers.get_mut(&id) else { continue };
-                        if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
-                            (peer.trouble, peer.losing) = (true, Some(self.now));
-                        }
-                        if let Some(round_trip) = stats.rtt {
-                            peer.waiting.take(self.now, round_trip);
-                        }
-                        let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
-                        peer.fell |= peer.falls_to(estimate);
-                        let own = peer.connected && peer.feedback == Feedback::TransportWide;
-                        if own && peer.takes_latest(self.now) {
-                            self.take_estimate(id, estimate, false);
-                        }
-                        self.repair(id);
-                    }
-                    Event::KeyframeRequest(request) => {
-                        let slots = self.peers.get(&id).map(|peer| peer.slots.as_slice()).unwrap_or_default();
-                        let slot = slots.iter().find(|slot| slot.mid == request.mid);
-                        if let Some((source, layer)) =
-                            slot.and_then(|slot| Some((slot.source?, slot.current?)))
-                        {
-                            self.ask_key(source, layer);
-                        }
-                    }
-                    Event::IceConnectionStateChange(state) => {
-                        let now = self.now;
-                        if let Some(peer) = self.peers.get_mut(&id) {
-                            if state.is_connected() {
-                                peer.reached.get_or_insert(now);
-                            }
-                            let lost = state == IceConnectionState::Disconnected;
-                            peer.lost = lost.then(|| *peer.lost.get_or_insert(now));
-                        }
-                    }
-                    _ => {}
                 }
+                Event::Connected => {
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.connected = true;
+                    }
+                    fresh.insert(id);
+                }
+                Event::ChannelOpen(channel, _) => {
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.channel = Some(channel);
+                    }
+                }
+                Event::ChannelData(data) => self.on_message(id, &data.data),
+                Event::EgressBitrateEstimate(kind) => self.on_estimate(id, kind),
+                Event::PeerStats(stats) => {
+                    let Some(peer) = self.peers.get_mut(&id) else { continue };
+                    if stats.egress_loss_fraction.is_some_and(|loss| loss > LOSSES) {
+                        (peer.trouble, peer.losing) = (true, Some(self.now));
+                    }
+                    if let Some(round_trip) = stats.rtt {
+                        peer.waiting.take(self.now, round_trip);
+                    }
+                    let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
+                    peer.fell |= peer.falls_to(estimate);
+                    let own = peer.connected && peer.feedback == Feedback::TransportWide;
+                    if own && peer.takes_latest(self.now) {
+                        self.take_estimate(id, estimate, false);
+                    }
+                    self.repair(id);
+                }
+                Event::KeyframeRequest(request) => {
+                    let slots = self.peers.get(&id).map(|peer| peer.slots.as_slice()).unwrap_or_default();
+                    let slot = slots.iter().find(|slot| slot.mid == request.mid);
+                    if let Some((source, layer)) = slot.and_then(|slot| Some((slot.source?, slot.current?))) {
+                        self.ask_key(source, layer);
+                    }
+                }
+                Event::IceConnectionStateChange(state) => {
+                    let now = self.now;
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        if state.is_connected() {
+                            peer.reached.get_or_insert(now);
+                        }
+                        let lost = state == IceConnectionState::Disconnected;
+                        peer.lost = lost.then(|| *peer.lost.get_or_insert(now));
+                    }
+                }
+                _ => {}
             }
-            // The sections of an offer are told after the handshake's end. The first picture does not wait for the interval's end.
-            let Some(id) = fresh.pop_first() else { return };
-            self.show(id);
-            self.want(id);
         }
     }
 

@@ -141,7 +141,7 @@ impl Demonstration {
 pub fn first_look(row: ValidationRow) -> ValidationRow {
     const SLACK: f64 = 1.25;
     // Two short runs are compared. A run is a draw of its program's bytes: goodput of three like TCP flows lay 13 to 24 % below the
-    // simulator's in four draws of 4 s, and within 10 % in those of 10 s.
+    // simulator's in two draws of 4 s, and within 4 % in one of 10 s.
     const APART: f64 = 0.2;
     let (Some(aim), Some(tolerance)) = (row.reference, row.tolerance) else { return row };
     if row.metric == COST {
