@@ -28,12 +28,19 @@ pub(super) fn wrong(
     let blamed = blamed(parameters, problem, check);
     match blamed.as_ref().and_then(|(name, allowed)| Some((name, table.get(name)?, allowed))) {
         Some((name, node, allowed)) => {
-            let near = match &node.value {
-                Value::Text(text) => nearest(text, words(allowed)),
-                _ => None,
+            let (found, text) = match &node.value {
+                Value::Text(text) => (format!("is {}", node.value.describe()), Some(text)),
+                Value::List(items) => {
+                    let is_wrong = |node: &&Node| !matches!(&node.value, Value::Text(text) if words(allowed).any(|word| word == text));
+                    let item = items.iter().find(is_wrong).unwrap_or(node);
+                    let text = if let Value::Text(text) = &item.value { Some(text) } else { None };
+                    (format!("has {}", item.value.describe()), text)
+                }
+                other => (format!("is {}", other.describe()), None),
             };
+            let near = text.and_then(|text| nearest(text, words(allowed)));
             let near = near.map_or(String::new(), |name| format!("did you mean {name}? "));
-            table.wrong(name, format!("is {}; {near}allowed is {allowed}", node.value.describe()))
+            table.wrong(name, format!("{found}; {near}allowed is {allowed}"))
         }
         None => section.wrong(key, format!("is wrong: {problem}")),
     }
