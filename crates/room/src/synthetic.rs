@@ -12,7 +12,7 @@ use str0m::bwe::{Bitrate, BweKind};
 use str0m::change::{SdpAnswer, SdpOffer, SdpPendingOffer};
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
-use str0m::media::{Direction, MediaKind, Mid, Pt, Rid, Simulcast, SimulcastLayer};
+use str0m::media::{MediaKind, Mid, Pt, Rid};
 use str0m::net::{Protocol, Receive};
 use str0m::rtp::{ExtensionValues, RtpWrite, Vp8Descriptor};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
@@ -20,8 +20,10 @@ use str0m::{Candidate, Event, Input, Output, Rtc, RtcError};
 use crate::offer::PADDING;
 use counts::Numbers;
 pub use counts::{Counts, Equipment};
+use offered::Offered;
 
 mod counts;
+mod offered;
 
 /// Frames per second.
 const FPS: f64 = 25.0;
@@ -152,41 +154,14 @@ impl Synthetic {
         equipment: Equipment,
         names: &[&str; CAMERA_LAYERS],
     ) -> Result<(Self, SdpOffer), RtcError> {
-        let mut rtc = Rtc::builder()
-            .clear_codecs()
-            .enable_vp8(true)
-            .enable_opus(true, false)
-            .set_rtp_mode(true)
-            .enable_bwe(Some(Bitrate::kbps(300)))
-            .build(now);
-        if let Ok(candidate) = Candidate::host(address, "udp") {
-            rtc.add_local_candidate(candidate);
-        }
-        let mut change = rtc.sdp_api();
-        let mut simulcast = Simulcast::new();
-        let mut order = *names;
-        if LAYERS.iter().zip(names).any(|(layer, name)| layer.name != *name) {
-            order.reverse();
-        }
-        for name in order.into_iter().chain([PADDING]) {
-            simulcast.add_send_layer(SimulcastLayer::new(name));
-        }
-        let mid = change.add_media(MediaKind::Video, Direction::SendOnly, None, None, Some(simulcast));
-        for _ in 0..equipment.slots {
-            change.add_media(MediaKind::Video, Direction::RecvOnly, None, None, None);
-        }
-        let speaks = equipment.ears > 0;
-        let sound =
-            speaks.then(|| (change.add_media(MediaKind::Audio, Direction::SendOnly, None, None, None), 1000));
-        for _ in 0..equipment.ears {
-            change.add_media(MediaKind::Audio, Direction::RecvOnly, None, None, None);
-        }
-        if equipment.channel {
-            change.add_channel("room".to_owned());
-        }
-        let Some((offer, pending)) = change.apply() else {
-            return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
+        // str0m compares the mids that it draws with those of sections agreed before, not with each other: of 40, two are the same in one of 300.
+        let offered = loop {
+            let offered = Offered::draw(now, address, equipment, names)?;
+            if offered.has_own_names() {
+                break offered;
+            }
         };
+        let Offered { rtc, mid, sound, offer, pending } = offered;
         let layers = names
             .iter()
             .map(|name| Sending { rid: Rid::from(*name), sequence: 1000, picture: 0, key: true, on: true })

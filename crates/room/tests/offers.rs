@@ -1,13 +1,13 @@
 //! Offers of real clients: each is answered in a way that browsers read, or refused with its reason; media that come are used.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use airbound_room::session::{Join, JoinError, OfferError};
 use airbound_room::synthetic::{Equipment, Synthetic};
 use airbound_senders::conference::room::{RoomConfig, RoomPolicy};
 use str0m::change::{SdpAnswer, SdpOffer};
 
-use crate::world::{Clock, World};
+use crate::world::{Clock, World, prepare};
 
 const WIDE: f64 = 20e6;
 const REAL: Clock = Clock { ahead: Duration::ZERO, speed: 1.0 };
@@ -237,6 +237,21 @@ fn media_of_a_section_that_goes_both_ways_are_used_both_ways() {
 }
 
 #[test]
+fn sections_that_a_participant_offers_have_names_of_their_own() {
+    prepare();
+    let address = "127.0.0.1:9".parse().expect("an address");
+    for _ in 0..150 {
+        let equipment = Equipment { slots: 120, ..CAMERA };
+        let (_, offer) = Synthetic::equipped(Instant::now(), address, equipment).expect("an offer");
+        let text = offer.to_sdp_string();
+        let mut names: Vec<&str> = text.lines().filter(|line| line.starts_with("a=mid:")).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 122);
+    }
+}
+
+#[test]
 fn layers_are_ordered_by_their_size_and_not_by_their_names() {
     // By name h would be the middle one, by the order of the offer the smallest.
     let mut world = world();
@@ -266,7 +281,8 @@ fn without_reports(text: &str, remb: bool) -> String {
 fn a_viewer_that_estimates_by_itself_is_believed_and_one_that_measures_nothing_is_named() {
     let mut world = world();
     (0..3).for_each(|_| world.add(0.8e6, WIDE, 3));
-    let watches = Equipment { slots: 3, ..CAMERA };
+    // Each of the two sees the other, too, who sends next to nothing.
+    let watches = Equipment { slots: 4, ..CAMERA };
     seat(&mut world, watches, |text| without_reports(text, true));
     seat(&mut world, watches, |text| without_reports(text, false));
     // As libwebrtc's and aiortc's: at most half more than what arrives.
