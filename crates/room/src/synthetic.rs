@@ -154,7 +154,7 @@ impl Synthetic {
         equipment: Equipment,
         names: &[&str; CAMERA_LAYERS],
     ) -> Result<(Self, SdpOffer), RtcError> {
-        // str0m compares the mids that it draws with those of sections agreed before, not with each other: of 40, two are the same in one of 300.
+        // str0m before 0.25 compares the mids that it draws with those of sections agreed before, not with each other: of 40, two are the same in one of 300.
         let offered = loop {
             let offered = Offered::draw(now, address, equipment, names)?;
             if offered.has_own_names() {
