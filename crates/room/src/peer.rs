@@ -32,6 +32,12 @@ const SILENCE: Duration = Duration::from_millis(1200);
 const NO_SWITCH: Duration = Duration::from_secs(1);
 /// Shortest time between two requests for a key frame of one layer: libwebrtc drops a request that follows sooner (`kMinKeyframeSendIntervalMs`).
 pub(crate) const KEY_INTERVAL: Duration = Duration::from_millis(300);
+/// A viewer may ask for a packet again for this time, as of libwebrtc's senders at least; str0m's three seconds were half of a room's memory.
+const RESENT_FOR: Duration = Duration::from_secs(1);
+/// At most so many packets are kept for that: str0m 0.24's own.
+const RESENT_PACKETS: usize = 1000;
+/// Packets sent again are at most this part of all: str0m 0.24's own.
+const RESENT_PART: Option<f32> = Some(0.15);
 /// Rate below which a layer of simulcast counts as not sent, bit/s.
 const LEAST_LAYER: f64 = 8e3;
 
@@ -380,12 +386,14 @@ impl Peer {
                 self.codec = *codec;
             }
         }
-        // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
-        if receives
-            && self.feedback != Feedback::TransportWide
-            && let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None)
-        {
-            stream.set_unpaced(true);
+        if receives && let Some(stream) = self.rtc.direct_api().stream_tx_by_mid(mid, None) {
+            // The pacer follows str0m's estimate, which has nothing to go by without reports on each packet.
+            if self.feedback != Feedback::TransportWide {
+                stream.set_unpaced(true);
+            }
+            if media.kind.is_video() {
+                stream.set_rtx_cache(RESENT_PACKETS, RESENT_FOR, RESENT_PART);
+            }
         }
         match media.kind {
             MediaKind::Video if receives => self.slots.push(Slot {

@@ -1,5 +1,7 @@
 //! Packets of media on their way: those that arrive, and the slots and ears on which they leave.
 
+use std::sync::Arc;
+
 use str0m::format::Codec;
 use str0m::media::{KeyframeRequestKind, MediaKind, Mid};
 use str0m::rtp::{RtpPacket, RtpWrite, Vp8Descriptor};
@@ -134,7 +136,9 @@ impl Session {
         packet: &RtpPacket,
     ) {
         let mut leaving = Vec::new();
-        let payload = if arrival.bits == 7 { vp8::widened(&packet.payload) } else { packet.payload.to_vec() };
+        // All viewers share it: the numbers of each are patched in as it leaves.
+        let payload: Arc<[u8]> =
+            if arrival.bits == 7 { vp8::widened(&packet.payload).into() } else { packet.payload.clone() };
         let descriptor = match Vp8Descriptor::parse(&payload) {
             _ if codec != Codec::Vp8 => None,
             Ok(descriptor) => Some(descriptor),

@@ -1,5 +1,7 @@
 //! Packets of scalable streams, of which each viewer gets a part.
 
+use std::sync::Arc;
+
 use str0m::format::Codec;
 use str0m::rtp::{ExtensionValues, RtpPacket, RtpWrite};
 
@@ -89,14 +91,16 @@ impl<'a> Read<'a> {
     }
 
     /// The payload and the extensions under the numbers of a viewer's stream.
-    fn renumbered(&self, packet: &RtpPacket, departure: &Departure) -> (Vec<u8>, ExtensionValues) {
+    fn renumbered(&self, packet: &RtpPacket, departure: &Departure) -> (Arc<[u8]>, ExtensionValues) {
         let mut values = ExtensionValues::default();
         let payload = match self {
-            Self::Vp9(read) => read.renumbered(&packet.payload, departure.picture, departure.base_layer),
+            Self::Vp9(read) => {
+                read.renumbered(&packet.payload, departure.picture, departure.base_layer).into()
+            }
             Self::Av1(_, carried) => {
                 let number = departure.picture.unwrap_or_default();
                 values.user_values.set(carried.renumbered(number));
-                packet.payload.to_vec()
+                packet.payload.clone()
             }
         };
         (payload, values)
