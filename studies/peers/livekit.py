@@ -20,7 +20,7 @@ import time
 
 from peers import HERE, ROOT, Failed, Missing, Parser, at_least, end, last_line, need, program, started, wait_for_port
 
-PORT, SECRET, WARM_UP = 7880, "a secret of thirty-two characters", 10.0
+PORT, SECRET, WARM_UP = 7880, "a secret of thirty-two characters", 30.0
 #: A single node without Redis, all else by default.
 SETTINGS = """port: {port}
 bind_addresses: [127.0.0.1]
