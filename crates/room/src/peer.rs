@@ -16,6 +16,7 @@ use str0m::rtp::{RtpWrite, Ssrc};
 use crate::arrivals::Arrivals;
 use crate::dependency::Structure;
 use crate::forward::{Continuity, Numbering};
+use crate::joining::Joining;
 use crate::layers::{Point, Selector, cumulative};
 use crate::offer::{Feedback, LONGEST_KEPT, Number, ice_tag};
 use crate::waiting::Waiting;
@@ -246,6 +247,8 @@ pub(crate) struct Peer {
     estimate: f64,
     /// When the estimate was begun anew.
     pub(crate) anew: Option<Instant>,
+    /// Whether it stands still while the participant joins.
+    pub(crate) joining: Joining,
     /// That estimate fell in this interval.
     pub(crate) fell: bool,
     /// Packets of its link were lost in this interval.
@@ -318,6 +321,7 @@ impl Peer {
             downlink: Gauge::default(),
             estimate: 0.0,
             anew: None,
+            joining: Joining::new(now),
             fell: false,
             trouble: false,
             losing: None,
@@ -364,7 +368,7 @@ impl Peer {
     }
 
     /// Whether packets of its link were lost lately.
-    fn loses(&self, now: Instant) -> bool {
+    pub(crate) fn loses(&self, now: Instant) -> bool {
         self.losing.is_some_and(|at| now.saturating_duration_since(at) <= LOSING)
     }
 

@@ -20,6 +20,7 @@ use crate::message::Message;
 use crate::offer::Feedback;
 pub use crate::offer::OfferError;
 use crate::peer::{Peer, TICK, Wanted};
+use crate::records;
 
 /// Upper limit of participants.
 pub const MOST_MEMBERS: usize = 32;
@@ -232,7 +233,7 @@ impl Session {
     pub fn receive(&mut self, now: Instant, source: SocketAddr, bytes: &[u8]) {
         self.now = now;
         self.received += 1;
-        let Ok(contents) = bytes.try_into() else { return };
+        let Some(contents) = bytes.try_into().ok().filter(|_| records::are_whole(bytes)) else { return };
         let input = Input::Receive(
             now,
             Receive { proto: Protocol::Udp, source, destination: self.address, contents },
@@ -377,7 +378,13 @@ impl Session {
                     let Some(estimate) = stats.bwe_tx.map(|rate| rate.as_f64()) else { continue };
                     peer.fell |= peer.falls_to(estimate);
                     let own = peer.connected && peer.feedback == Feedback::TransportWide;
-                    if own && peer.takes_latest(self.now) {
+                    let latest = own && peer.takes_latest(self.now);
+                    let (wanted, trouble) = (estimate < peer.desired, peer.loses(self.now) || peer.waits());
+                    if own && peer.joining.take(self.now, estimate, wanted, trouble) {
+                        peer.anew = Some(self.now);
+                        self.mutate(id, |rtc| rtc.bwe().reset(Bitrate::bps(estimate as u64)));
+                    }
+                    if latest {
                         self.take_estimate(id, estimate, false);
                     }
                     self.repair(id);
