@@ -30,6 +30,34 @@ fn all_see_all_with_reasons() {
     }
 }
 
+/// The time until one who joins four others is given the best of all, s; its program wakes so rarely in its first half second.
+fn all_at_best(naps: Duration) -> f64 {
+    let mut world = World::new(config(RoomPolicy::Plain));
+    (0..4).for_each(|_| world.add(1e6, WIDE, 5));
+    world.run_until(15.0);
+    world.add(1e5, WIDE, 4);
+    world.guests[4].naps = naps;
+    world.run_until(15.5);
+    world.guests[4].naps = Duration::ZERO;
+    let best = |world: &World| {
+        let state = world.session.state();
+        let views = state["members"][4]["views"].as_array().cloned().unwrap_or_default();
+        views.len() == 4 && views.iter().all(|view| view["layer"] == 2)
+    };
+    let seconds = |world: &World| (world.now - world.start).as_secs_f64() - 15.0;
+    while !best(&world) && seconds(&world) < 40.0 {
+        world.run_until(seconds(&world) + 15.2);
+    }
+    seconds(&world)
+}
+
+#[test]
+fn one_whose_first_probe_met_other_work_has_the_best_of_all_soon() {
+    let times = [20, 50, 100, 200].map(|naps| all_at_best(Duration::from_millis(naps)));
+    // They were 7.3, 20.7, 7.5 and 7.7 s.
+    assert!(times.iter().all(|time| *time < 7.0), "{times:?}");
+}
+
 /// Times from a join to the first packet of a picture, of eleven who join some time after the one before has its own.
 fn first_pictures(apart: f64) -> Vec<Duration> {
     let mut world = World::new(config(RoomPolicy::Plain));
