@@ -58,6 +58,16 @@ fn report(
     descriptor: TxDescriptor<Packet>,
     arrived: impl Fn(u64) -> bool,
 ) -> Returned<Packet> {
+    report_of(link, descriptor, 1, arrived)
+}
+
+/// The report of a descriptor after so many transmissions.
+fn report_of(
+    link: &mut TestLink,
+    descriptor: TxDescriptor<Packet>,
+    transmissions: u32,
+    arrived: impl Fn(u64) -> bool,
+) -> Returned<Packet> {
     let mut acknowledged = AckBitmap::NONE;
     for (index, mpdu) in descriptor.mpdus.iter().enumerate() {
         if arrived(mpdu.sequence) {
@@ -66,7 +76,7 @@ fn report(
     }
     let mut returned = Returned::default();
     let report = TxReport {
-        used: descriptor.chain.used(1),
+        used: descriptor.chain.used(transmissions),
         handed: NOW,
         started: Some(NOW),
         ended: NOW,
@@ -94,6 +104,22 @@ fn a_full_aggregate_does_not_give_its_station_another_turn() {
         report(&mut link, descriptor, |_| true);
     }
     assert_eq!(turns, [(1, 2), (2, 2), (1, 2), (2, 2), (1, 2), (2, 2)]);
+}
+
+#[test]
+fn only_a_ppdu_that_failed_as_a_whole_lowers_the_rate_of_what_came_back() {
+    let config = LinkConfig { lowers_rate: true, max_grants: 99, ..config() };
+    let rate = RateConfig::Fixed(FixedConfig::default()).build(&Capabilities::only(vht(7)), 1);
+    let mut link = TestLink::new(Watched::new("kind = \"fifo\""), None, rate.expect("valid"), config);
+    fill(&mut link, &[1], 3);
+    // Another holds the channel for the whole limit; the first of three arrives; two tries fail.
+    let rates = [(0, false), (1, true), (1, false), (1, false), (1, false)].map(|(transmissions, one)| {
+        let descriptor = next(&mut link).expect("some came back");
+        let rate = descriptor.chain.first_rate();
+        report_of(&mut link, descriptor, transmissions, |sequence| one && sequence == 0);
+        rate
+    });
+    assert_eq!(rates, [vht(7), vht(7), vht(7), vht(6), vht(5)]);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Mpdu<P> {
     pub sequence: u64,
     /// Number of earlier descriptors that held it.
     pub retries: u8,
+    /// Number of those that failed as a whole: transmitted, and no MPDU was acknowledged.
+    pub failures: u8,
     /// Number of transmissions in those descriptors.
     pub transmissions: u16,
     /// When it was first handed to the hardware.
@@ -28,13 +30,24 @@ pub struct Mpdu<P> {
 impl<P> Mpdu<P> {
     /// Creates an MPDU that has not been handed to the hardware yet.
     pub const fn new(packet: P, size: ByteCount, sequence: u64, formed: Instant) -> Self {
-        Self { packet, size, sequence, retries: 0, transmissions: 0, formed, in_hardware: Span::ZERO }
+        Self {
+            packet,
+            size,
+            sequence,
+            retries: 0,
+            failures: 0,
+            transmissions: 0,
+            formed,
+            in_hardware: Span::ZERO,
+        }
     }
 
-    /// Notes a descriptor in which it was sent `transmissions` times within `stay` without an acknowledgement.
-    pub(crate) fn on_returned(&mut self, transmissions: u32, stay: Span) {
+    /// Notes a descriptor in which it was sent `transmissions` times within `stay` without an acknowledgement; `failed` if no other MPDU had
+    /// one either.
+    pub(crate) fn on_returned(&mut self, transmissions: u32, stay: Span, failed: bool) {
         let transmissions = u16::try_from(transmissions).unwrap_or(u16::MAX);
         self.retries = self.retries.saturating_add(1);
+        self.failures = self.failures.saturating_add(u8::from(failed && transmissions > 0));
         self.transmissions = self.transmissions.saturating_add(transmissions);
         self.in_hardware += stay;
     }

@@ -428,7 +428,7 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Link<P> for Composed<
         }
         let arrived = handed_back - mpdus.len();
         for mut mpdu in mpdus.drain(..) {
-            mpdu.on_returned(used.total_tries(), ended - handed);
+            mpdu.on_returned(used.total_tries(), ended - handed, arrived == 0);
             if let Some(reason) = self.gives_up(now, &mpdu) {
                 self.settle(now, &mpdu.packet);
                 self.state.originator(station, category).give_up(mpdu.sequence);

@@ -38,7 +38,8 @@ pub struct LinkConfig {
     pub max_tries: Option<u16>,
     /// The hardware returns a descriptor after this time, whatever tries are left.
     pub give_up_after: Option<Span>,
-    /// Whether a PPDU whose MPDUs came back without an acknowledgement starts at a later step of the rate chain, one for each return.
+    /// Whether MPDUs that came back start at a later step of the rate chain, one for each PPDU that failed as a whole. A PPDU that came
+    /// back before it was transmitted, or with an acknowledgement, says nothing about the rate.
     pub lowers_rate: bool,
     /// Whether PPDUs are formed while others are on the air, rather than when the channel has been won.
     pub forms_ahead: bool,

@@ -224,8 +224,8 @@ impl<P: Payload, Q: Queue<P>, L: Queue<P>, R: RateControl> Composed<P, Q, L, R> 
         let likely = waiting + self.upper.backlog().total().packets + below;
         let chain = self.rate.chain(now, station, u16::try_from(likely).unwrap_or(u16::MAX));
         let chain = chain.first_steps(self.config.chain_steps);
-        let returned = self.state.originator(station, category).first_retry().map_or(0, |mpdu| mpdu.retries);
-        let chain = if self.config.lowers_rate { chain.starting_at(returned) } else { chain };
+        let failed = self.state.originator(station, category).first_retry().map_or(0, |mpdu| mpdu.failures);
+        let chain = if self.config.lowers_rate { chain.starting_at(failed) } else { chain };
         // Every step of the chain has to carry the aggregate within the limit (ath9k: `ath_lookup_rate`).
         let limits = &self.config.ampdu;
         let longest = room.max_duration.min(bound.duration).min(limits.max_duration);

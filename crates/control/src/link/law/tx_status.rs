@@ -50,7 +50,7 @@ impl<P: Payload, Q: Queue<P>> Law<P, Q> {
             }
             let too_old = self.is_too_old(now, &mpdu.packet);
             if again && !too_old {
-                mpdu.on_returned(used.total_tries(), now.since(handed));
+                mpdu.on_returned(used.total_tries(), now.since(handed), arrived == 0);
                 retries.push(mpdu);
             } else {
                 lost = true;
