@@ -6,7 +6,7 @@ const HEADER: usize = 13;
 const LONGEST: usize = (1 << 14) + 2048;
 
 /// Whether a datagram holds something other than DTLS (RFC 7983: a first byte from 20 to 63), or whole records of DTLS 1.0 or 1.2 and nothing else.
-/// What is neither goes to nobody: no implementation sends it, and anybody can.
+/// Anything else goes to nobody: no implementation sends it, and anybody can.
 pub(crate) fn are_whole(mut datagram: &[u8]) -> bool {
     if !matches!(datagram, [20..64, ..]) {
         return true;

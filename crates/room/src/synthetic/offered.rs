@@ -1,4 +1,4 @@
-//! What a synthetic participant offers.
+//! Offer of a synthetic participant.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use str0m::{Candidate, Rtc, RtcError};
 use super::{Equipment, LAYERS};
 use crate::offer::PADDING;
 
-/// What a participant offers, and the camera's section and the sound's with its next sequence number.
+/// Offer of a participant, and the camera's section and the sound's with its next sequence number.
 pub(super) struct Offered {
     pub(super) rtc: Rtc,
     pub(super) mid: Mid,
@@ -23,6 +23,7 @@ pub(super) struct Offered {
 }
 
 impl Offered {
+    /// Draws its names.
     pub(super) fn draw(
         now: Instant,
         address: SocketAddr,
