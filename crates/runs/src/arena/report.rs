@@ -137,7 +137,7 @@ impl Standings {
             ]);
         }
         let intervals =
-            if self.arena.seeds > 1 { " Below it: its 95 % interval over the seeds." } else { "" };
+            if self.arena.seeds > 1 { " Below the score: its 95 % interval over the seeds." } else { "" };
         grid.note = format!("{MEANING}{intervals}");
         grid
     }
