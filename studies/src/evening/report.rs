@@ -258,10 +258,7 @@ impl Judgement {
             question:
                 "Which scheme keeps a headset, a call, downloads, a stream that senses and a session at once?"
                     .to_owned(),
-            subtitle: match self.evening.schemes.len() {
-                1 => format!("1 scheme, {} runs", self.runs),
-                count => format!("{count} schemes, {} runs", self.runs),
-            },
+            subtitle: format!("{} runs: {}", self.runs, self.evening.command()),
             sentences: self.sentences(),
             chapters: vec![
                 Chapter { scores: Some(self.scorecard()), ..chapter("Line by line") },

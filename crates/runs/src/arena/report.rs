@@ -94,12 +94,13 @@ impl Standings {
         let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let arena = &self.arena;
         format!(
-            "{}, {}, {}, {}: {}",
+            "{}, {}, {}, {}: {}{}",
             count(arena.rules.len(), "rule"),
             count(arena.schemes.len(), "scheme"),
             count(arena.places.len(), "place"),
             count(arena.seeds as usize, "seed"),
-            count(self.runs, "run")
+            count(self.runs, "run"),
+            arena.duration.as_deref().map_or_else(String::new, |length| format!(" of {length}"))
         )
     }
 
