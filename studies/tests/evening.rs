@@ -37,13 +37,6 @@ fn the_program_prints_the_verdict_first_and_refuses_names() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.starts_with("=> Of five lines on static, each in one seed, no scheme"), "{text}");
-    let help = String::from_utf8(place.run(&["evening", "--help"]).stdout).expect("text");
-    assert!(
-        help.contains("Usage: airbound-studies evening [OPTIONS]"),
-        "airbound has no such command: {help}"
-    );
-    let all = String::from_utf8(place.run(&["--help"]).stdout).expect("text");
-    assert!(all.contains("airbound-studies evening "), "{all}");
     for (wrong, sentence) in [
         (["--schemes", "linus"], "--schemes: scheme \"linus\" names \"linus\""),
         (["--schemes", "linux,linux"], "--schemes names linux twice; name each once"),
