@@ -112,6 +112,9 @@ def report(
     baseline: str | None,
     width: int,
 ) -> str: ...
+def write_page(page: PathLike[str], html: str) -> None:
+    """Writes a page; a file that is no page of Airbound is left alone, with ``RunError``."""
+
 def verdict(runs: Sequence[tuple[str, PathLike[str]]], focus: str | None, baseline: str | None) -> str: ...
 def groups(runs: Sequence[tuple[str, PathLike[str]]], focus: str | None) -> list[tuple[str, list[str]]]: ...
 def arena(

@@ -42,7 +42,7 @@ class ArenaResult:
     def report(self, page: str | PathLike[str]) -> Path:
         """Writes the page of ``airbound arena`` to ``page``; returns its path."""
         path = Path(page)
-        path.write_text(self._page, encoding="utf-8")
+        _native.write_page(path, self._page)
         return path
 
     def to_text(self) -> str:

@@ -307,7 +307,9 @@ class Comparison:
 
     def report(self, page: str | PathLike[str]) -> Path:
         """Copies the self-contained HTML page of the comparison to ``page``; returns its path."""
-        return Path(shutil.copyfile(self.folder / "report.html", page))
+        path = Path(page)
+        _native.write_page(path, (self.folder / "report.html").read_text(encoding="utf-8"))
+        return path
 
     def __repr__(self) -> str:
         return f"Comparison({self.scenario}: {', '.join(self.schemes)}; {len(self.runs)} runs)"

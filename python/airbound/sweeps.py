@@ -91,7 +91,9 @@ class SweepResult:
 
     def report(self, page: str | PathLike[str]) -> Path:
         """Copies the self-contained HTML page of the sweep to ``page``; returns its path."""
-        return Path(shutil.copyfile(self.folder / "report.html", page))
+        path = Path(page)
+        _native.write_page(path, (self.folder / "report.html").read_text(encoding="utf-8"))
+        return path
 
     def to_text(self) -> str:
         """The table printed by ``airbound sweep``."""

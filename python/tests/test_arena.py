@@ -48,6 +48,12 @@ def test_a_rule_of_ones_own_is_ranked_beside_built_in_ones(tmp_path: Path) -> No
     assert changes["Stays"] == 0 and changes["careful"] > 10
     assert "careful" in found.to_text()
     assert "careful" in found.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    found.report(tmp_path / "page.html")
+    letter = tmp_path / "letter.html"
+    letter.write_text("Dear", encoding="utf-8")
+    with pytest.raises(airbound.RunError, match="letter.html is not an earlier report of airbound"):
+        found.report(letter)
+    assert letter.read_text(encoding="utf-8") == "Dear"
     again = airbound.arena(rules, places=["calm", "saturated"], seeds=2, quick=True, jobs=1)
     assert again.found == found.found
 

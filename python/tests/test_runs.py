@@ -78,6 +78,17 @@ def test_temporary_results_are_removed_with_their_last_reference() -> None:
     assert not folder.exists()
 
 
+def test_a_page_is_not_written_over_a_file_of_another_kind(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.html"
+    letter.write_text("Dear", encoding="utf-8")
+    comparison = airbound.compare(short(), ["fifo"])
+    for one in (comparison, comparison.runs[0]):
+        with pytest.raises(airbound.RunError, match="letter.html is not an earlier report of airbound"):
+            one.report(letter)
+        assert letter.read_text(encoding="utf-8") == "Dear"
+        assert one.report(tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
 def test_without_packet_log_packets_raise() -> None:
     run = airbound.run(short(), log_packets=False)
     assert run.series.height > 0

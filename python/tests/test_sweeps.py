@@ -54,6 +54,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_a_sweep_gives_data_frames(grid: Path, tmp_path: Path) -> None:
     result = airbound.sweep(grid, out=tmp_path / "out")
+    with pytest.raises(airbound.RunError, match="grid.toml is not an earlier report of airbound"):
+        result.report(grid)
     assert result.results.height == 4 * 2 * 2 * 4 * 2  # rates, distances, schemes, seeds, flows
     mean = result.scan().filter(pl.col("flow") == "stream").group_by("scheme").agg(pl.col("goodput_mbps").mean()).collect()
     assert set(mean["scheme"]) == {"fifo", "linux"}

@@ -1,6 +1,8 @@
 //! A quick judgement of the evening: the same with any number of threads, and of two ways alike.
 
 use std::num::NonZeroUsize;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use airbound_studies::evening::{Evening, LINES};
 
@@ -34,7 +36,7 @@ fn the_program_prints_the_verdict_first_and_refuses_names() {
     let output = place.run(&arguments);
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.starts_with("=> Of five lines on 1 channels"), "{text}");
+    assert!(text.starts_with("=> Of five lines on static, each in one seed, no scheme"), "{text}");
     for (wrong, sentence) in [
         (["--schemes", "linus"], "--schemes: scheme \"linus\" names \"linus\""),
         (["--schemes", "linux,linux"], "--schemes names linux twice; name each once"),
@@ -44,5 +46,26 @@ fn the_program_prints_the_verdict_first_and_refuses_names() {
         let errors = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains(sentence) && errors.lines().count() == 1, "{errors}");
+    }
+}
+
+#[test]
+fn a_program_that_is_ended_leaves_no_file() {
+    let place = Place::new();
+    for command in [&["evening", "--seeds", "1000"][..], &["reproduce", "last-pq"]] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_airbound-studies"))
+            .args(command)
+            .args(["--jobs", "1", "--out", "page.html"])
+            .current_dir(place.path("."))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        // Its page is looked at within that.
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(program.try_wait().expect("a child").is_none(), "{command:?} ended");
+        program.kill().expect("a child");
+        program.wait().expect("a child");
+        let left = std::fs::read_dir(place.path(".")).expect("a folder").count();
+        assert_eq!(left, 0, "{command:?} left a file");
     }
 }

@@ -83,8 +83,16 @@ fn validate_prints_rows_in_their_stable_form() {
 #[test]
 fn every_command_teaches() {
     let place = Place::new();
-    for command in [&["reproduce"][..], &["validate"], &["verdict"], &["lab", "demo"], &["lab", "faults"]] {
+    let of = |program: &str, command: &[&str]| {
         let help = printed(&place, &[command, &["--help"]].concat());
-        assert!(help.contains(&format!("Usage: airbound {}", command.join(" "))), "{help}");
+        assert!(help.contains(&format!("Usage: {program} {} [OPTIONS]", command.join(" "))), "{help}");
+    };
+    for command in [&["reproduce"][..], &["validate"], &["lab", "demo"], &["lab", "faults"]] {
+        of("airbound", command);
+    }
+    // airbound does not start these.
+    for command in ["verdict", "evening", "doctor"] {
+        of("airbound-studies", &[command]);
+        assert!(printed(&place, &["--help"]).contains(&format!("airbound-studies {command} ")));
     }
 }

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::rate::Rate;
     #[pymodule_export]
-    use crate::runs::{compare, groups, report, run, verdict};
+    use crate::runs::{compare, groups, report, run, verdict, write_page};
     #[pymodule_export]
     use crate::scenario::{Scenario, catalogue, shipped};
     #[pymodule_export]

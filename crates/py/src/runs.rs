@@ -8,6 +8,7 @@ use std::time::Duration;
 use airbound_record::{RunFolder, Tables};
 use airbound_report::Comparison;
 use airbound_runs::folder::write_report;
+use airbound_runs::output;
 use airbound_runs::{Matrix, Named, RunRequest, RunsError, Step, Watch, encoding, facts_of, jobs};
 use pyo3::prelude::*;
 
@@ -160,6 +161,13 @@ pub(crate) fn report(
         Ok(comparison.to_text(width))
     })
     .map_err(raised)
+}
+
+/// Writes a page; a file that is no page of Airbound is left alone.
+#[pyfunction]
+#[pyo3(signature = (page, html))]
+pub(crate) fn write_page(page: PathBuf, html: &str) -> PyResult<()> {
+    output::write_page(&page, html).map_err(raised)
 }
 
 /// The verdict on stored runs, pairs of label and folder, as JSON.

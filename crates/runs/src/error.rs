@@ -147,6 +147,15 @@ pub enum RunsError {
         /// The folder.
         path: PathBuf,
     },
+    /// The output folder of an arena holds something else.
+    #[error(
+        "{} is not empty and not an arena of airbound; choose another folder with --out, or empty it",
+        .path.display()
+    )]
+    NoArena {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The output folder of a comparison holds a file that no comparison has.
     #[error(
         "{} holds {}, which no comparison of airbound left there; choose another folder with --out, or move it away",

@@ -1,4 +1,4 @@
-//! Folders of results: single runs, and comparisons of several.
+//! Folders of results: single runs, comparisons of several, and arenas.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,8 +14,10 @@ use crate::output::write_page;
 
 /// The file that makes a folder a comparison.
 const INDEX: &str = "comparison.json";
-/// The page of a run or a comparison.
+/// The page of a run, a comparison or an arena.
 pub const REPORT: &str = "report.html";
+/// The file that makes a folder an arena: its figures.
+pub const STANDINGS: &str = "arena.json";
 
 /// Index of a comparison: `comparison.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +229,28 @@ fn check_place(place: &Path) -> Result<(), RunsError> {
         }
     }
     Ok(())
+}
+
+/// Makes sure that the files of an arena may be put in `place`.
+///
+/// # Errors
+/// There is something else than an earlier arena.
+pub fn check_arena(place: &Path) -> Result<(), RunsError> {
+    if !place.exists() {
+        return Ok(());
+    }
+    let read = || RunsError::io("read the folder", place);
+    let mut is_empty = true;
+    for entry in fs::read_dir(place).map_err(read())? {
+        // What a process that was killed left is no result.
+        is_empty &= entry.map_err(read())?.path().extension().is_some_and(|ending| ending == "partial");
+    }
+    let found = fs::read(place.join(STANDINGS)).unwrap_or_default();
+    let found: serde_json::Value = serde_json::from_slice(&found).unwrap_or_default();
+    if is_empty || (found["verdict"].is_array() && found["ranking"].is_array()) {
+        return Ok(());
+    }
+    Err(RunsError::NoArena { path: place.to_owned() })
 }
 
 /// Writes the page of a comparison.

@@ -172,6 +172,16 @@ impl Output {
         of(Way::Whole { kind, place: path.to_owned(), partial, file })
     }
 
+    /// Makes sure that an output of this kind can be written at `path`, and leaves nothing there, since a signal may end the program before
+    /// it has one. A stream is not opened: its reader would see the end.
+    ///
+    /// # Errors
+    /// There is something that must not be replaced, or nothing can be written there.
+    pub fn check(path: &Path, kind: Kind) -> Result<(), RunsError> {
+        let is_stream = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        if is_stream || path.as_os_str() == STDOUT { Ok(()) } else { Self::begin(path, kind).map(drop) }
+    }
+
     /// Completes the output and gives a file its name.
     ///
     /// # Errors

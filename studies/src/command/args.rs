@@ -8,7 +8,17 @@ use clap::{Args, Parser, Subcommand};
 
 /// Studies of Airbound: papers reproduced, the simulator validated, the agent demonstrated. `airbound` starts this program.
 #[derive(Debug, Parser)]
-#[command(name = "airbound", bin_name = "airbound", version, max_term_width = 100)]
+#[command(
+    name = "airbound",
+    bin_name = "airbound",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Commands of airbound-studies alone, each with --help:
+  airbound-studies evening   judge schemes by five lines on one ground (docs/results/evening.md)
+  airbound-studies verdict   check how often the verdict of a comparison is right
+  airbound-studies doctor    check how often the doctor names the right cause"
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -23,13 +33,13 @@ pub(super) enum Command {
     /// Validate the simulator against closed forms, ns-3, published measurements and the real Linux stack
     Validate(Validate),
     /// Check how often the verdict of a comparison is right
-    #[command(hide = true)]
+    #[command(hide = true, override_usage = "airbound-studies verdict [OPTIONS] --check <N>")]
     Verdict(Set),
     /// Judge schemes by five lines on the scenario `evening`
-    #[command(hide = true)]
+    #[command(hide = true, override_usage = "airbound-studies evening [OPTIONS]")]
     Evening(EveningArgs),
     /// Check how often the doctor names the right cause
-    #[command(hide = true)]
+    #[command(hide = true, override_usage = "airbound-studies doctor [OPTIONS]")]
     Doctor(Patients),
     /// Studies in the laboratory
     #[command(subcommand)]
@@ -86,6 +96,12 @@ pub(super) struct Patients {
 
 /// Schemes on the ground of `evening`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  airbound-studies evening --quick --schemes airbound,linux --channels static   a first look, in seconds
+  airbound-studies evening --schemes linux,airbound+plum --seeds 4 --out evening.html   with a page
+
+docs/results/evening.md has the five lines, the channels and what came out.")]
 pub(super) struct EveningArgs {
     /// Schemes to judge; one that names no session policy has `plain` [default: plain queues, and each paper's own]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]

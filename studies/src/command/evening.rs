@@ -1,11 +1,10 @@
 //! `airbound-studies evening`: five lines on one ground.
 
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 
 use airbound_console::{Steps, Verbosity, output};
 use airbound_runs::jobs;
-use airbound_runs::output::{Kind, Output};
+use airbound_runs::output::{Kind, Output, write_page};
 
 use super::args::EveningArgs;
 use super::error::CommandError;
@@ -18,15 +17,14 @@ pub(super) fn evening(asked: &EveningArgs, verbosity: Verbosity) -> Result<(), C
     let seeds = asked.seeds.unwrap_or(SEEDS[usize::from(asked.quick)]);
     let evening = Evening::new(&asked.schemes, &asked.channels, seeds, asked.quick)?;
     // A page that cannot be written should be known before the work is done.
-    let page = asked.out.as_deref().map(|path| Output::begin(path, Kind::Page)).transpose()?;
+    asked.out.as_deref().map_or(Ok(()), |path| Output::check(path, Kind::Page))?;
     let threads = NonZeroUsize::new(jobs::threads(asked.jobs)).unwrap_or(NonZeroUsize::MIN);
     let steps = Steps::new(verbosity, 1);
     steps.begin("judging the evening");
     let judgement = evening.judge(threads, &|done, count| steps.reach(done, count))?;
     drop(steps);
-    if let (Some(mut page), Some(path)) = (page, asked.out.as_deref()) {
-        page.write_all(judgement.to_html()?.as_bytes()).map_err(CommandError::io("write", path))?;
-        page.finish()?;
+    if let Some(path) = &asked.out {
+        write_page(path, &judgement.to_html()?)?;
     }
     if verbosity.json {
         return Ok(output::json(&judgement.to_json())?);

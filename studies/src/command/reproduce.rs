@@ -1,7 +1,6 @@
 //! `airbound reproduce`: a paper's experiments done again.
 
 use std::fs;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use airbound_console::{Steps, Verbosity, output};
 use airbound_report::validation_json;
 use airbound_runs::folder::Fresh;
 use airbound_runs::jobs;
-use airbound_runs::output::{Kind, Output, STDOUT};
+use airbound_runs::output::{Kind, Output, STDOUT, write_page};
 
 use super::args::Reproduce;
 use super::error::CommandError;
@@ -50,15 +49,14 @@ pub(super) fn reproduce(reproduce: &Reproduce, verbosity: Verbosity) -> Result<(
     if streamed && verbosity.json {
         return Err(CommandError::Input("--out - and --json both write to standard output".to_owned()));
     }
-    let mut written = Output::begin(&page, Kind::Page)?;
+    Output::check(&page, Kind::Page)?;
     let steps = Steps::new(verbosity, 1);
     steps.begin(&format!("reproducing {}", paper.name()));
     let result = paper
         .reproduce(&traces, in_place.as_ref(), effort, &|done, count| steps.reach(done, count))
         .map_err(|error| CommandError::Defect(error.to_string()))?;
     drop(steps);
-    written.write_all(result.to_html(effort)?.as_bytes()).map_err(CommandError::io("write", &page))?;
-    written.finish()?;
+    write_page(&page, &result.to_html(effort)?)?;
     if let Some(fresh) = fresh {
         fresh.keep();
     }

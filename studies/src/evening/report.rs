@@ -70,10 +70,12 @@ impl Judgement {
         } else {
             format!("no scheme passes all {all} lines; {} {most}", first.join(" and "))
         };
-        let mut sentences = vec![format!(
-            "Of five lines on {} channels, each in {least} of {seeds} seeds, {whether}.",
-            channels.len()
-        )];
+        let grounds = match channels.as_slice() {
+            [one] => one.name.to_owned(),
+            all => format!("{} channels", all.len()),
+        };
+        let enough = if *seeds == 1 { "one seed".to_owned() } else { format!("{least} of {seeds} seeds") };
+        let mut sentences = vec![format!("Of five lines on {grounds}, each in {enough}, {whether}.")];
         for (place, line) in LINES.iter().enumerate() {
             let nobody: Vec<&str> = channels
                 .iter()
@@ -256,7 +258,7 @@ impl Judgement {
             question:
                 "Which scheme keeps a headset, a call, downloads, a stream that senses and a session at once?"
                     .to_owned(),
-            subtitle: format!("{} schemes, {} runs", self.evening.schemes.len(), self.runs),
+            subtitle: format!("{} runs: {}", self.runs, self.evening.command()),
             sentences: self.sentences(),
             chapters: vec![
                 Chapter { scores: Some(self.scorecard()), ..chapter("Line by line") },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use airbound_console::{Progress, Verbosity, output};
 use airbound_runs::arena::{Arena, OwnRules, Place};
-use airbound_runs::folder::{Fresh, write_whole};
+use airbound_runs::folder::{Fresh, REPORT, STANDINGS, check_arena, write_whole};
 use airbound_runs::jobs;
 use airbound_runs::output::{Kind, Output};
 
@@ -18,8 +18,9 @@ pub(super) fn arena(asked: &Asked, verbosity: Verbosity) -> Result<(), CliError>
     let seeds = asked.seeds.unwrap_or(seeds);
     let arena = Arena::new(&asked.rules, OwnRules::new(), &asked.schemes, &places, seeds, duration)?;
     let folder = asked.out.clone().unwrap_or_else(|| PathBuf::from("runs").join("arena"));
-    let (path, figures) = (folder.join("report.html"), folder.join("arena.json"));
+    let (path, figures) = (folder.join(REPORT), folder.join(STANDINGS));
     // What stands in the way is said before anything is simulated; what was made is removed if the arena does not end.
+    check_arena(&folder)?;
     let fresh = Fresh::note(&folder);
     std::fs::create_dir_all(&folder).map_err(CliError::io("create", &folder))?;
     let mut page = Output::begin(&path, Kind::Page)?;

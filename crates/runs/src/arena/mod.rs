@@ -10,7 +10,7 @@ mod report;
 
 use std::collections::BTreeMap;
 
-use airbound_scenario::rate_rules;
+use airbound_scenario::{catalogue, rate_rules};
 use airbound_senders::rtp::rate::CustomRule;
 use airbound_sim::Make;
 
@@ -124,10 +124,21 @@ impl Arena {
         }
         let is_unknown = |rule: &&String| !known.contains(&rule.as_str()) && !own.contains_key(*rule);
         if let Some(wrong) = rules.iter().find(is_unknown) {
+            let is_sender = catalogue()
+                .iter()
+                .any(|kind| kind.name == "senders" && kind.words.iter().any(|(name, _)| name == wrong));
+            let what = if is_sender { "a sender without frames of video" } else { "there is no such rule" };
             return Err(RunsError::Arena(format!(
-                "--rules {wrong}: there is no such rule; rules are {}",
+                "--rules {wrong}: {what}; rules are {}",
                 known.iter().copied().chain(own.keys().map(String::as_str)).collect::<Vec<_>>().join(", ")
             )));
+        }
+        for scheme in schemes {
+            if let Some(rule) = scheme.split('+').find(|part| known.contains(part) && *part != "fixed") {
+                return Err(RunsError::Arena(format!(
+                    "--schemes {scheme}: {rule} is a rule, which --rules names; allowed are queues and rate controls"
+                )));
+            }
         }
         let places = places.iter().map(|name| Place::open(name)).collect::<Result<Vec<_>, _>>()?;
         let arena = Self { rules, own, schemes: schemes.to_vec(), places, seeds, duration };
@@ -324,6 +335,10 @@ mod tests {
         assert!(all(&["best"], &["linux"], &["calm"]).contains("rules are gcc, moonlight"));
         assert!(all(&["gcc", "gcc"], &["linux"], &["calm"]).contains("--rules names gcc twice"));
         assert!(all(&["gcc"], &["quick"], &["calm"]).contains("quick"));
+        assert!(
+            all(&["aggregation"], &["linux"], &["calm"]).contains("a sender without frames of video; rules")
+        );
+        assert!(all(&["gcc"], &["linux+gcc"], &["calm"]).contains("gcc is a rule, which --rules names"));
         assert!(all(&["gcc"], &["linux"], &["attic"]).contains("places are calm"));
     }
 }

@@ -94,12 +94,13 @@ impl Standings {
         let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let arena = &self.arena;
         format!(
-            "{}, {}, {}, {}: {}",
+            "{}, {}, {}, {}: {}{}",
             count(arena.rules.len(), "rule"),
             count(arena.schemes.len(), "scheme"),
             count(arena.places.len(), "place"),
             count(arena.seeds as usize, "seed"),
-            count(self.runs, "run")
+            count(self.runs, "run"),
+            arena.duration.as_deref().map_or_else(String::new, |length| format!(" of {length}"))
         )
     }
 
@@ -137,7 +138,7 @@ impl Standings {
             ]);
         }
         let intervals =
-            if self.arena.seeds > 1 { " Below it: its 95 % interval over the seeds." } else { "" };
+            if self.arena.seeds > 1 { " Below the score: its 95 % interval over the seeds." } else { "" };
         grid.note = format!("{MEANING}{intervals}");
         grid
     }

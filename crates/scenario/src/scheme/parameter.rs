@@ -63,10 +63,13 @@ fn blamed(
     };
     let (name, _) =
         parameters.iter().find(|(name, _)| check(without(name)).err().as_deref() != Some(problem))?;
-    // A word that is no choice brings out the choices.
-    let mut asked = without(name);
-    asked.insert(name.clone(), toml::Value::String("?".to_owned()));
-    let choices = check(asked).err().filter(|problem| problem.contains("unknown variant"));
+    // A word that is no choice brings out the choices, alone or in a list.
+    let no_choice = toml::Value::String("?".to_owned());
+    let choices = [no_choice.clone(), toml::Value::Array(vec![no_choice])].into_iter().find_map(|value| {
+        let mut asked = without(name);
+        asked.insert(name.clone(), value);
+        check(asked).err().filter(|problem| problem.contains("unknown variant"))
+    });
     let allowed = choices.as_deref().and_then(allowed).or_else(|| allowed(problem))?;
     Some((name.clone(), allowed))
 }
