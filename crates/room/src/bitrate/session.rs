@@ -147,7 +147,9 @@ impl Session {
         let taken = self.set(rate)?;
         let (now, before) = (self.now(), self.rate());
         self.controller.set(now, taken);
-        self.tell(before, taken, why, "client");
+        if taken != before {
+            self.tell(before, taken, why, "client");
+        }
         Ok(taken)
     }
 

@@ -179,6 +179,10 @@ fn a_client_is_told_what_a_host_would_tell_it() {
     assert!(text.contains("\"initialBitrate\":5000"), "{text}");
     let (_, text) = ask(&service, "GET /bitrate?bitrate=900&clientname=x", "");
     assert!(text.contains("status_code=\"200\"") && text.contains("<bitrate>2000</bitrate>"), "{text}");
+    // The rate that it has is no change.
+    let said = lines.text();
+    ask(&service, "GET /bitrate?bitrate=2000&clientname=x", "");
+    assert_eq!(lines.text(), said);
     ask(&service, "POST /api/abr", r#"{"enabled":false}"#);
     let (status, text) = ask(&service, "POST /api/abr/feedback", good);
     assert!(status == 400 && text.contains("ABR not enabled"), "{text}");
