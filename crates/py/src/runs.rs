@@ -163,7 +163,7 @@ pub(crate) fn report(
     .map_err(raised)
 }
 
-/// Writes a page; a file that is no page of Airbound is left alone.
+/// Writes a page; a file that is no page of Airbound is left alone, with ``RunError``.
 #[pyfunction]
 #[pyo3(signature = (page, html))]
 pub(crate) fn write_page(page: PathBuf, html: &str) -> PyResult<()> {
