@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const CHANGE: f64 = 0.05;
 /// Time without a change before an estimate is begun anew.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time after the first estimate in which it may be.
+/// Time after the join in which it may be.
 const JOINS: Duration = Duration::from_secs(20);
 /// Beginnings of one participant.
 const MOST: u8 = 2;
@@ -18,7 +18,7 @@ const MOST: u8 = 2;
 /// The estimate of one who has joined lately.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Joining {
-    first: Instant,
+    joined: Instant,
     level: f64,
     since: Instant,
     left: u8,
@@ -26,13 +26,13 @@ pub(crate) struct Joining {
 
 impl Joining {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { first: now, level: 0.0, since: now, left: MOST }
+        Self { joined: now, level: 0.0, since: now, left: MOST }
     }
 
     /// Takes an estimate in bit/s, whether more is of use, and whether packets are lost or wait, which shows that the link is full: from then on
     /// nothing is begun anew. Returns whether the estimate is to be begun anew.
     pub(crate) fn take(&mut self, now: Instant, estimate: f64, wanted: bool, trouble: bool) -> bool {
-        if trouble || now.saturating_duration_since(self.first) > JOINS {
+        if trouble || now.saturating_duration_since(self.joined) > JOINS {
             self.left = 0;
         }
         if (estimate - self.level).abs() > self.level * CHANGE {

@@ -6,7 +6,8 @@ const HEADER: usize = 13;
 const LONGEST: usize = (1 << 14) + 2048;
 
 /// Whether a datagram holds something other than DTLS (RFC 7983: a first byte from 20 to 63), or whole records of DTLS 1.0 or 1.2 and nothing else.
-/// Anything else goes to nobody: no implementation sends it, and anybody can.
+/// Anything else goes to nobody, as anybody can send it. The unified header of DTLS 1.3 (RFC 9147) comes only where both ends chose that version,
+/// which str0m on OpenSSL does not.
 pub(crate) fn are_whole(mut datagram: &[u8]) -> bool {
     if !matches!(datagram, [20..64, ..]) {
         return true;

@@ -381,8 +381,7 @@ impl Session {
                     let latest = own && peer.takes_latest(self.now);
                     let (wanted, trouble) = (estimate < peer.desired, peer.loses(self.now) || peer.waits());
                     if own && peer.joining.take(self.now, estimate, wanted, trouble) {
-                        peer.anew = Some(self.now);
-                        self.mutate(id, |rtc| rtc.bwe().reset(Bitrate::bps(estimate as u64)));
+                        self.begin_anew(id, estimate);
                     }
                     if latest {
                         self.take_estimate(id, estimate, false);

@@ -154,10 +154,10 @@ impl Synthetic {
         equipment: Equipment,
         names: &[&str; CAMERA_LAYERS],
     ) -> Result<(Self, SdpOffer), RtcError> {
-        // str0m before 0.25 compares the mids that it draws with those of sections agreed before, not with each other: of 40, two are the same in one of 300.
+        // str0m before 0.25 compares a new mid with those agreed before, not with those of the same offer: of 40, two are the same in one of 300.
         let offered = loop {
             let offered = Offered::draw(now, address, equipment, names)?;
-            if offered.has_own_names() {
+            if offered.has_distinct_mids() {
                 break offered;
             }
         };
@@ -172,7 +172,7 @@ impl Synthetic {
             due: now,
             pending: Some(pending),
             mid,
-            sound,
+            sound: sound.map(|mid| (mid, 1000)),
             next_sound: now,
             layers,
             padding: 0,

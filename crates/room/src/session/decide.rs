@@ -219,22 +219,7 @@ impl Session {
                     // A lost one is repeated at the next check.
                     self.tell(member, &json!({"t": "probe", "rate": rate.as_bps()}).to_string());
                 }
-                Some(Action::Begin { member, rate }) => {
-                    match self.peers.get_mut(&member) {
-                        Some(peer) if peer.feedback == Feedback::Remb => {
-                            peer.trial = peer.trial.max(rate.as_bps() as f64);
-                        }
-                        Some(peer) => {
-                            peer.anew = Some(self.now);
-                            self.mutate(member, |rtc| rtc.bwe().reset(Bitrate::bps(rate.as_bps())));
-                        }
-                        None => {}
-                    }
-                    let name = self.name(member).to_owned();
-                    self.note(format!(
-                        "{name}'s downlink is estimated anew, as nothing is lost and nothing waits"
-                    ));
-                }
+                Some(Action::Begin { member, rate }) => self.begin_anew(member, rate.as_bps() as f64),
                 Some(Action::Probe { member, rate }) => {
                     let rate = rate.map(|rate| rate.as_bps() as f64);
                     let Some(peer) = self.peers.get_mut(&member) else { continue };
@@ -243,6 +228,19 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Begins the estimate of a downlink anew at a rate in bit/s, or tries that rate where only the client estimates.
+    pub(super) fn begin_anew(&mut self, id: ClientId, rate: f64) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if peer.feedback == Feedback::Remb {
+            peer.trial = peer.trial.max(rate);
+        } else {
+            peer.anew = Some(self.now);
+            self.mutate(id, |rtc| rtc.bwe().reset(Bitrate::bps(rate as u64)));
+        }
+        let name = self.name(id).to_owned();
+        self.note(format!("{name}'s downlink is estimated anew, as nothing is lost and nothing waits"));
     }
 
     /// Holds a sender by REMB, which every browser obeys, but under which it loses its own estimate.

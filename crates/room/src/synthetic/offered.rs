@@ -13,17 +13,17 @@ use str0m::{Candidate, Rtc, RtcError};
 use super::{Equipment, LAYERS};
 use crate::offer::PADDING;
 
-/// Offer of a participant, and the camera's section and the sound's with its next sequence number.
+/// Offer of a participant, and the sections of its camera and its sound.
 pub(super) struct Offered {
     pub(super) rtc: Rtc,
     pub(super) mid: Mid,
-    pub(super) sound: Option<(Mid, u64)>,
+    pub(super) sound: Option<Mid>,
     pub(super) offer: SdpOffer,
     pub(super) pending: SdpPendingOffer,
 }
 
 impl Offered {
-    /// Draws its names.
+    /// Makes an offer, whose mids str0m draws by chance.
     pub(super) fn draw(
         now: Instant,
         address: SocketAddr,
@@ -64,11 +64,11 @@ impl Offered {
         let Some((offer, pending)) = change.apply() else {
             return Err(RtcError::Io(std::io::Error::other("there is nothing to offer")));
         };
-        Ok(Self { rtc, mid, sound: sound.map(|mid| (mid, 1000)), offer, pending })
+        Ok(Self { rtc, mid, sound, offer, pending })
     }
 
     /// Whether each section has a mid of its own.
-    pub(super) fn has_own_names(&self) -> bool {
+    pub(super) fn has_distinct_mids(&self) -> bool {
         let text = self.offer.to_sdp_string();
         let mut seen = BTreeSet::new();
         text.lines().filter_map(|line| line.strip_prefix("a=mid:")).all(|mid| seen.insert(mid))
